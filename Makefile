@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door; Meson and Ninja do the work. BUILD names the build folder.
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+
+sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
+
+.PHONY: help build run test test-asan test-tsan clang lint bench fuzz install clean
+
+help:
+	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
+	@echo 'make run        build, then a tour of one screen'
+	@echo 'make test       build and run all tests (TEST_ONLY=pattern selects)'
+	@echo 'make test-asan  the same under AddressSanitizer and UBSan, in build-asan'
+	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
+	@echo 'make clang      build with clang and run the unit tests, in build-clang'
+	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
+	@echo 'make bench      start-up against bare exec and bubblewrap'
+	@echo 'make fuzz       each fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS), in build-fuzz'
+	@echo 'make install    to DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)'
+	@echo 'make clean      remove the build folders'
+
+build:
+	@tools/install-deps build
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD)
+
+run: build
+	@tools/run-demo $(BUILD)/agentbox
+
+test:
+	@tools/install-deps build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) all tests
+	@BUILD=$(BUILD) tools/test-run
+
+test-asan:
+	@tools/install-deps build test
+	@tools/configure build-asan $(sanitize)=address,undefined
+	@ninja -C build-asan all tests
+	@BUILD=build-asan tools/test-run
+
+test-tsan:
+	@tools/install-deps build test
+	@tools/configure build-tsan $(sanitize)=thread
+	@ninja -C build-tsan all tests
+	@BUILD=build-tsan tools/test-run unit/
+
+clang:
+	@tools/install-deps build test lint
+	@CC=clang tools/configure build-clang -Dtests=enabled
+	@ninja -C build-clang all tests
+	@BUILD=build-clang tools/test-run unit/ fuzz/
+
+lint:
+	@tools/install-deps build lint
+	@tools/lint
+
+bench: build
+	@tools/install-deps bench
+	@bench/startup $(BUILD)/agentbox
+
+fuzz:
+	@tools/install-deps build test lint
+	@CC=clang tools/configure build-fuzz -Dfuzz=true $(sanitize)=address,undefined
+	@ninja -C build-fuzz fuzzers
+	@tools/fuzz-run build-fuzz $(FUZZ_SECONDS)
+
+install:
+	@tools/install-deps build
+	@tools/configure $(BUILD) -Dprefix=$(PREFIX)
+	@ninja -C $(BUILD)
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --strip
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libagentbox: run commands that nobody vouches for in a sandbox made of the host's own kernel.
+ *
+ * Five calls are enough:
+ *
+ *     abx_manager *m; abx_command *c; abx_result *r; abx_error *e = NULL;
+ *     const char *argv[] = { "make", "test", NULL };
+ *
+ *     abx_manager_new(NULL, NULL, &m, &e);               the default policy
+ *     abx_command_new(argv, &c, &e);                     what to run
+ *     abx_command_append(c, "filesystem.rw", "/src", &e) what it may do more
+ *     abx_manager_run(m, c, &r, &e);                     run it, wait, collect output
+ *     printf("%d\n%s", abx_result_exit_code(r), abx_result_stdout(r, NULL));
+ *
+ * Rules that hold for every function:
+ *  - A fallible call returns ABX_OK (0) or ABX_E_*, and fills *err (if err is not NULL) exactly when
+ *    it fails. The caller owns that error: abx_error_free.
+ *  - Outputs come just before err and are left alone on failure.
+ *  - Strings passed in are copied. A returned const char * lives as long as its object; a returned
+ *    char * is the caller's: abx_free.
+ *  - Every *_free accepts NULL.
+ *  - Nothing prints, exits, installs a signal handler or changes global state. Managers are
+ *    independent of each other and may be used from any thread. A command, process or result is
+ *    used by one thread at a time, except abx_command_cancel and abx_process_signal.
+ *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED.
+ */
+#ifndef AGENTBOX_H
+#define AGENTBOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ABX_API __attribute__((visibility("default")))
+#else
+#define ABX_API
+#endif
+
+/* ---- version ------------------------------------------------------------------------------- */
+
+#define ABX_VERSION_MAJOR 0
+#define ABX_VERSION_MINOR 1
+#define ABX_VERSION_PATCH 0
+
+/* "0.1.0": the library that is loaded, which may be newer than the header. */
+ABX_API const char *abx_version(void);
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+#define ABX_OK            0
+#define ABX_E_FORBIDDEN   1  /* the classifier forbids the command; nothing can allow it */
+#define ABX_E_ESCALATED   2  /* the command needs an approval that it did not get */
+#define ABX_E_UNSUPPORTED 3  /* this platform, or this build, cannot do it */
+#define ABX_E_DEPENDENCY  4  /* a layer that the plan requires is missing on this host */
+#define ABX_E_CLOSED      5  /* the manager was closed */
+#define ABX_E_CONFIG      6  /* a key, a value or a file of the configuration is wrong */
+#define ABX_E_PROXY       7  /* the network proxy could not start or died */
+#define ABX_E_INVALID     8  /* misuse: NULL, empty, out of range */
+#define ABX_E_STATE       9  /* right call, wrong moment (spawn before wrap, …) */
+#define ABX_E_NOMEM       10
+#define ABX_E_SANDBOX     11 /* a step of the set-up failed; the command was not started */
+#define ABX_E_EXEC        12 /* the sandbox stood, the program could not be executed (errno tells) */
+#define ABX_E_TIMEOUT     13
+#define ABX_E_CANCELED    14
+#define ABX_E_IO          15
+#define ABX_E_CALLBACK    16 /* a callback of the caller failed */
+#define ABX_E_FORKED      17
+
+typedef struct abx_error abx_error;
+
+ABX_API int32_t abx_error_code(const abx_error *err);        /* ABX_E_*; ABX_OK for NULL */
+ABX_API const char *abx_error_message(const abx_error *err); /* what was tried, on what; one line */
+ABX_API const char *abx_error_subject(const abx_error *err); /* path, key, host or step; may be "" */
+ABX_API const char *abx_error_hint(const abx_error *err);    /* what to do about it; may be "" */
+ABX_API int32_t abx_error_errno(const abx_error *err);       /* the system's reason, or 0 */
+ABX_API const abx_error *abx_error_next(const abx_error *err); /* the next problem, or NULL */
+ABX_API void abx_error_free(abx_error *err);
+ABX_API const char *abx_error_name(int32_t code); /* "ABX_E_SANDBOX"; "ABX_E_?" if unknown */
+
+ABX_API void abx_free(void *memory);
+
+/* ---- configuration ------------------------------------------------------------------------- */
+
+/*
+ * A configuration is a set of keys, named as in the config file ("filesystem.rw", "network.mode",
+ * "resourceLimits.maxMemoryBytes", …; `agentbox help keys` lists them). Scalars are set, lists are
+ * appended to. A wrong key or value is ABX_E_CONFIG at once.
+ */
+typedef struct abx_config abx_config;
+
+ABX_API int32_t abx_config_new(abx_config **ret_config, abx_error **err);
+ABX_API int32_t abx_config_set_string(abx_config *config, const char *key, const char *value,
+                                      abx_error **err);
+ABX_API int32_t abx_config_append(abx_config *config, const char *key, const char *value,
+                                  abx_error **err);
+ABX_API void abx_config_free(abx_config *config);
+/* The keys, by index from 0; NULL beyond the last. */
+ABX_API const char *abx_key_name(size_t index);
+ABX_API const char *abx_key_help(size_t index);
+
+/* ---- manager ------------------------------------------------------------------------------- */
+
+typedef struct abx_manager abx_manager;
+
+/* A notice: something the host may want to show. Called from the thread that made it happen. */
+#define ABX_NOTICE_INFO    0
+#define ABX_NOTICE_WARNING 1
+typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, const char *text);
+
+#define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
+
+typedef struct abx_hooks {
+    uint32_t size; /* sizeof(abx_hooks) of the caller; abx_hooks_init sets it */
+    uint32_t flags;
+    abx_notice_fn notice;
+    void *user;
+    void (*user_free)(void *user); /* also called when abx_manager_new fails */
+    const char *helper_dir;        /* where the launcher's fallback copy lies, or NULL */
+} abx_hooks;
+
+ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
+
+/* config and hooks may be NULL (built-in defaults). Both are copied. */
+ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks,
+                                abx_manager **ret_manager, abx_error **err);
+/* No new commands from now on; running ones are ended and waited for, at most timeout_ms. */
+ABX_API int32_t abx_manager_close(abx_manager *manager, int32_t timeout_ms, abx_error **err);
+ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
+
+/* For ABX_NO_THREAD: readable when abx_manager_dispatch has work. */
+ABX_API int32_t abx_manager_fd(abx_manager *manager);
+ABX_API int32_t abx_manager_dispatch(abx_manager *manager, int32_t timeout_ms, abx_error **err);
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+/*
+ * A command goes NEW -> WRAPPED -> SPAWNED. Setters work in NEW only; spawning before wrap is
+ * ABX_E_STATE, so that nothing runs unsandboxed because a call was forgotten.
+ */
+typedef struct abx_command abx_command;
+
+ABX_API int32_t abx_command_new(const char *const *argv, abx_command **ret_command,
+                                abx_error **err);
+ABX_API int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_error **err);
+ABX_API void abx_command_free(abx_command *command);
+
+ABX_API int32_t abx_command_set_cwd(abx_command *command, const char *dir, abx_error **err);
+/* The environment to start from ("K=V", NULL-terminated); without it, the caller's own. */
+ABX_API int32_t abx_command_set_env(abx_command *command, const char *const *envp, abx_error **err);
+ABX_API int32_t abx_command_set_timeout(abx_command *command, int64_t timeout_ms, abx_error **err);
+/* Per-call keys: the config's own names, on top of the manager's configuration. */
+ABX_API int32_t abx_command_set_string(abx_command *command, const char *key, const char *value,
+                                       abx_error **err);
+ABX_API int32_t abx_command_append(abx_command *command, const char *key, const char *value,
+                                   abx_error **err);
+
+/* Standard streams. abx_manager_run captures 1 and 2 and gives an empty 0 unless told otherwise. */
+#define ABX_STDIO_DEFAULT 0 /* run: 0 null, 1 and 2 captured; spawn: all inherited */
+#define ABX_STDIO_INHERIT 1
+#define ABX_STDIO_NULL    2
+#define ABX_STDIO_CAPTURE 3 /* streams 1 and 2 only; bounded by maxOutputBytes */
+#define ABX_STDIO_FD      4 /* the given descriptor; the caller keeps it and may close it after spawn */
+#define ABX_STDIO_TTY     5 /* all three: a new terminal inside; see abx_process_tty_fd */
+ABX_API int32_t abx_command_set_stdio(abx_command *command, int32_t stream, int32_t mode,
+                                      int32_t fd, abx_error **err);
+/* Captured bytes as they come, also beyond the limit. Called by whoever pumps the process. */
+typedef void (*abx_output_fn)(void *user, int32_t stream, const char *bytes, size_t len);
+ABX_API int32_t abx_command_set_output(abx_command *command, abx_output_fn output, void *user,
+                                       abx_error **err);
+
+/* Ends the command now, or as soon as it is spawned. From any thread, any number of times. */
+ABX_API void abx_command_cancel(abx_command *command);
+
+/* Policy, plan, seal. Nothing runs yet. */
+ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx_error **err);
+
+/* What would be enforced. format is "text" or "json". The command must be wrapped. */
+ABX_API int32_t abx_command_plan(const abx_command *command, const char *format, char **ret_text,
+                                 abx_error **err);
+
+/*
+ * For a runtime that spawns by itself: start path with argv, envp and cwd, and with fds[i] as
+ * descriptor 3 + i. The exit status is the command's (128 + N for a signal, 125 if the sandbox could
+ * not be set up). The form belongs to the command and closes its descriptors with it.
+ */
+typedef struct abx_exec_form abx_exec_form;
+ABX_API int32_t abx_command_exec_form(abx_command *command, const abx_exec_form **ret_form,
+                                      abx_error **err);
+ABX_API const char *abx_exec_form_path(const abx_exec_form *form);
+ABX_API const char *const *abx_exec_form_argv(const abx_exec_form *form);
+ABX_API const char *const *abx_exec_form_envp(const abx_exec_form *form);
+ABX_API const char *abx_exec_form_cwd(const abx_exec_form *form);
+ABX_API size_t abx_exec_form_fds(const abx_exec_form *form, const int32_t **ret_fds);
+
+/* ---- processes ----------------------------------------------------------------------------- */
+
+typedef struct abx_process abx_process;
+typedef struct abx_result abx_result;
+
+/* Returns once the command has been executed inside, or with the step that failed. */
+ABX_API int32_t abx_command_spawn(abx_command *command, abx_process **ret_process, abx_error **err);
+/* Waits for the end (timeout_ms < 0: without limit; ABX_E_TIMEOUT leaves the process running). */
+ABX_API int32_t abx_process_wait(abx_process *process, int32_t timeout_ms, abx_result **ret_result,
+                                 abx_error **err);
+/* SIGTERM, SIGINT, SIGHUP: delivered, grace period, then the end of all; a second one ends at once. */
+ABX_API int32_t abx_process_signal(abx_process *process, int32_t signal_number, abx_error **err);
+ABX_API int32_t abx_process_pid(const abx_process *process); /* of the keeper, in the host */
+/* ABX_STDIO_TTY: the master side of the terminal inside; -1 otherwise. Lives with the process. */
+ABX_API int32_t abx_process_tty_fd(const abx_process *process);
+/* The signal that stopped the command (Ctrl-Z), or 0 while it runs. SIGCONT makes it go on. */
+ABX_API int32_t abx_process_stopped(abx_process *process);
+/* Readable when abx_process_wait with timeout 0 has something to do. */
+ABX_API int32_t abx_process_fd(const abx_process *process);
+ABX_API void abx_process_free(abx_process *process); /* ends it if it still runs */
+
+/* wrap + spawn + wait. */
+ABX_API int32_t abx_manager_run(abx_manager *manager, abx_command *command, abx_result **ret_result,
+                                abx_error **err);
+
+/* One call, the default policy. */
+ABX_API int32_t abx_exec(const char *shell_text, abx_result **ret_result, abx_error **err);
+ABX_API int32_t abx_exec_args(const char *const *argv, abx_result **ret_result, abx_error **err);
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+ABX_API int32_t abx_result_exit_code(const abx_result *result); /* 128 + N for a signal; 124 timed out */
+ABX_API int32_t abx_result_signal(const abx_result *result);    /* 0 if it exited by itself */
+ABX_API int32_t abx_result_timed_out(const abx_result *result);
+ABX_API int32_t abx_result_canceled(const abx_result *result);
+/* NUL-terminated for convenience; NULL where the stream was not captured. */
+ABX_API const char *abx_result_stdout(const abx_result *result, size_t *ret_len);
+ABX_API const char *abx_result_stderr(const abx_result *result, size_t *ret_len);
+ABX_API int32_t abx_result_truncated(const abx_result *result, int32_t stream);
+ABX_API uint64_t abx_result_output_bytes(const abx_result *result, int32_t stream); /* also dropped ones */
+ABX_API int64_t abx_result_duration_ns(const abx_result *result);
+ABX_API int64_t abx_result_user_ns(const abx_result *result);
+ABX_API int64_t abx_result_system_ns(const abx_result *result);
+ABX_API int64_t abx_result_max_rss_bytes(const abx_result *result);
+/* 1 only if every layer that the policy asks for was in force. */
+ABX_API int32_t abx_result_sandboxed(const abx_result *result);
+ABX_API const char *abx_result_backend(const abx_result *result); /* "native" or "none" */
+/* The layers in force: names, NULL-terminated. */
+ABX_API const char *const *abx_result_enforced(const abx_result *result);
+ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
+ABX_API void abx_result_free(abx_result *result);
+
+/* ---- what this host can do ----------------------------------------------------------------- */
+
+#define ABX_STATUS_OK      0
+#define ABX_STATUS_LIMITED 1
+#define ABX_STATUS_MISSING 2
+
+typedef struct abx_report abx_report;
+
+/* Tries each layer in a throw-away child. refresh != 0 ignores what was learnt since boot. */
+ABX_API int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err);
+ABX_API const char *abx_report_backend(const abx_report *report); /* "native" or "none" */
+ABX_API size_t abx_report_layers(const abx_report *report);
+ABX_API const char *abx_report_layer_name(const abx_report *report, size_t index);
+ABX_API int32_t abx_report_layer_status(const abx_report *report, size_t index);
+ABX_API const char *abx_report_layer_detail(const abx_report *report, size_t index);
+ABX_API const char *abx_report_layer_hint(const abx_report *report, size_t index);
+ABX_API int32_t abx_report_json(const abx_report *report, char **ret_text, abx_error **err);
+ABX_API void abx_report_free(abx_report *report);
+
+/* 1 if the calling process runs inside an agentbox sandbox, 0 if not. */
+ABX_API int32_t abx_inside(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands: what to run, and the state machine that keeps an unwrapped one from being started. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/internal.h"
+#include "plan/dump.h"
+
+static void free_strings(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free((void *)list);
+}
+
+static char **copy_strings(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list[n])
+        n++;
+    char **copy = calloc(n + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < n; i++) {
+        copy[i] = strdup(list[i]);
+        if (!copy[i]) {
+            free_strings(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+static int32_t command_alloc(abx_command **ret, abx_error **err)
+{
+    abx_command *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return err_nomem(err);
+    (void)pthread_mutex_init(&c->lock, NULL);
+    arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
+    for (int i = 0; i < 3; i++)
+        c->stdio_fd[i] = -1;
+    int32_t code = settings_new(ORIGIN_CALL, &c->settings, err);
+    if (code != ABX_OK) {
+        abx_command_free(c);
+        return code;
+    }
+    *ret = c;
+    return ABX_OK;
+}
+
+int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_error **err)
+{
+    abx_command *c;
+
+    if (!argv || !argv[0] || !argv[0][0] || !ret_command)
+        return err_new(err, ABX_E_INVALID, "make a command: there is no program name");
+    int32_t code = command_alloc(&c, err);
+    if (code != ABX_OK)
+        return code;
+    c->argv = copy_strings(argv);
+    if (!c->argv) {
+        abx_command_free(c);
+        return err_nomem(err);
+    }
+    *ret_command = c;
+    return ABX_OK;
+}
+
+int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_error **err)
+{
+    abx_command *c;
+
+    if (!text || !text[0] || !ret_command)
+        return err_new(err, ABX_E_INVALID, "make a command: the shell text is empty");
+    int32_t code = command_alloc(&c, err);
+    if (code != ABX_OK)
+        return code;
+    c->text = strdup(text);
+    if (!c->text) {
+        abx_command_free(c);
+        return err_nomem(err);
+    }
+    *ret_command = c;
+    return ABX_OK;
+}
+
+void abx_command_free(abx_command *c)
+{
+    if (!c)
+        return;
+    form_free(c->form);
+    free_strings(c->argv);
+    free_strings(c->env);
+    free(c->text);
+    free(c->cwd);
+    settings_free(c->settings);
+    arena_done(&c->arena);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static int32_t check_new(const abx_command *c, const char *what, abx_error **err)
+{
+    if (!c)
+        return err_new(err, ABX_E_INVALID, "%s: the command is NULL", what);
+    if (c->state != COMMAND_NEW)
+        return err_new(err, ABX_E_STATE, "%s: the command is wrapped already", what);
+    return ABX_OK;
+}
+
+static int32_t replace_text(char **to, const char *from, abx_error **err)
+{
+    char *copy = from ? strdup(from) : NULL;
+
+    if (from && !copy)
+        return err_nomem(err);
+    free(*to);
+    *to = copy;
+    return ABX_OK;
+}
+
+int32_t abx_command_set_cwd(abx_command *c, const char *dir, abx_error **err)
+{
+    int32_t code = check_new(c, "set the working directory", err);
+
+    return code != ABX_OK ? code : replace_text(&c->cwd, dir, err);
+}
+
+int32_t abx_command_set_env(abx_command *c, const char *const *envp, abx_error **err)
+{
+    int32_t code = check_new(c, "set the environment", err);
+
+    if (code != ABX_OK)
+        return code;
+    char **copy = envp ? copy_strings(envp) : NULL;
+    if (envp && !copy)
+        return err_nomem(err);
+    free_strings(c->env);
+    c->env = copy;
+    return ABX_OK;
+}
+
+int32_t abx_command_set_timeout(abx_command *c, int64_t timeout_ms, abx_error **err)
+{
+    int32_t code = check_new(c, "set the time limit", err);
+
+    if (code != ABX_OK)
+        return code;
+    if (timeout_ms < 0 || timeout_ms > INT64_MAX / NSEC_PER_MSEC / 2)
+        return err_new(err, ABX_E_INVALID, "set the time limit: out of range");
+    c->timeout_ns = timeout_ms * NSEC_PER_MSEC;
+    return ABX_OK;
+}
+
+int32_t abx_command_set_string(abx_command *c, const char *key, const char *value, abx_error **err)
+{
+    int32_t code = check_new(c, "set a key", err);
+
+    if (code != ABX_OK)
+        return code;
+    if (!key || !value)
+        return err_new(err, ABX_E_INVALID, "set a key: key or value is missing");
+    return settings_set(c->settings, key, value, NULL, err);
+}
+
+int32_t abx_command_append(abx_command *c, const char *key, const char *value, abx_error **err)
+{
+    int32_t code = check_new(c, "append to a key", err);
+
+    if (code != ABX_OK)
+        return code;
+    if (!key || !value)
+        return err_new(err, ABX_E_INVALID, "append to a key: key or value is missing");
+    return settings_append(c->settings, key, value, NULL, err);
+}
+
+int32_t abx_command_set_stdio(abx_command *c, int32_t stream, int32_t mode, int32_t fd,
+                              abx_error **err)
+{
+    int32_t code = check_new(c, "set a stream", err);
+
+    if (code != ABX_OK)
+        return code;
+    if (stream < 0 || stream > 2 || mode < ABX_STDIO_DEFAULT || mode > ABX_STDIO_TTY ||
+        (mode == ABX_STDIO_CAPTURE && stream == 0) || (mode == ABX_STDIO_FD && fd < 0))
+        return err_new(err, ABX_E_INVALID, "set stream %d: mode %d is not possible", (int)stream,
+                       (int)mode);
+    c->stdio_mode[stream] = mode;
+    c->stdio_fd[stream] = mode == ABX_STDIO_FD ? fd : -1;
+    return ABX_OK;
+}
+
+int32_t abx_command_set_output(abx_command *c, abx_output_fn output, void *user, abx_error **err)
+{
+    int32_t code = check_new(c, "set the output callback", err);
+
+    if (code != ABX_OK)
+        return code;
+    c->output = output;
+    c->output_user = user;
+    return ABX_OK;
+}
+
+void abx_command_cancel(abx_command *c)
+{
+    if (!c)
+        return;
+    (void)pthread_mutex_lock(&c->lock);
+    c->canceled = true;
+    if (c->run)
+        run_cancel(c->run);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+int32_t abx_manager_wrap(abx_manager *m, abx_command *c, abx_error **err)
+{
+    int32_t code = manager_check(m, err);
+
+    if (code == ABX_OK)
+        code = check_new(c, "wrap", err);
+    if (code == ABX_OK)
+        code = command_compile(m, c, err);
+    if (code != ABX_OK)
+        return code;
+    c->manager = m;
+    c->state = COMMAND_WRAPPED;
+    return ABX_OK;
+}
+
+static int32_t check_wrapped(const abx_command *c, const char *what, abx_error **err)
+{
+    if (!c)
+        return err_new(err, ABX_E_INVALID, "%s: the command is NULL", what);
+    if (c->state != COMMAND_WRAPPED)
+        return err_new(err, ABX_E_STATE, "%s: the command is %s", what,
+                       c->state == COMMAND_NEW ? "not wrapped yet" : "spawned already");
+    return ABX_OK;
+}
+
+int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_text, abx_error **err)
+{
+    int32_t code = check_wrapped(c, "print the plan", err);
+
+    if (code != ABX_OK)
+        return code;
+    if (!format || !ret_text)
+        return err_new(err, ABX_E_INVALID, "print the plan: no format or no place for it");
+    _buf_ struct buf b;
+    buf_init(&b, (size_t)256 << 20);
+    code = plan_dump(c->plan, format, &b, err);
+    if (code != ABX_OK)
+        return code;
+    char *text = buf_take(&b);
+    if (!text)
+        return err_nomem(err);
+    *ret_text = text;
+    return ABX_OK;
+}

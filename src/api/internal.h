@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The handles of the public header, as the files of this folder see them.
+ *
+ * Locks: manager->lock guards its list of active runs and `closed`; command->lock guards `run`, so that
+ * a cancel from another thread never meets a run that is being freed; process->lock guards its run
+ * between the manager's thread and the caller. Taken in the order process, command, manager.
+ */
+#ifndef ABX_API_INTERNAL_H
+#define ABX_API_INTERNAL_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "agentbox/agentbox.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/compile.h"
+#include "plan/facts.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+#include "run/run.h"
+
+struct abx_config {
+    struct settings *settings;
+};
+
+struct abx_manager {
+    pid_t owner; /* the process that made it */
+    struct settings *settings;
+    abx_hooks hooks;
+    char *helper_dir;
+    struct image image;
+    int epoll_fd; /* of all processes */
+
+    pthread_mutex_t lock;
+    pthread_cond_t idle; /* an active run ended */
+    struct active *active;
+    abx_process *processes; /* all handles, finished ones too */
+    uint64_t last_id;
+    bool closed;
+    bool has_thread, stop_thread;
+    pthread_t thread;
+    int wake_fd; /* eventfd: the thread looks at stop_thread */
+};
+
+/* A run that abx_manager_close has to end. */
+struct active {
+    struct run *run;
+    struct active *next, **prev;
+};
+
+enum command_state { COMMAND_NEW, COMMAND_WRAPPED, COMMAND_SPAWNED };
+
+struct abx_exec_form {
+    struct run_form fds;
+    int32_t fd_list[ARRAY_LEN(((struct run_form *)0)->fds)];
+    const char *argv[4];
+    char *path, *cwd;
+};
+
+struct abx_command {
+    enum command_state state;
+    char **argv; /* NULL-terminated copy, or NULL for shell text */
+    char *text;
+    char **env; /* NULL: the caller's */
+    char *cwd;
+    int64_t timeout_ns;
+    struct settings *settings;
+    int32_t stdio_mode[3];
+    int stdio_fd[3];
+    abx_output_fn output;
+    void *output_user;
+
+    /* From wrap on. */
+    abx_manager *manager;
+    struct arena arena;
+    const struct policy *policy;
+    const struct facts *facts;
+    const struct plan *plan;
+    struct abx_exec_form *form;
+
+    pthread_mutex_t lock;
+    struct run *run; /* while one is going on */
+    bool canceled;
+};
+
+struct abx_process {
+    abx_command *command;
+    abx_manager *manager; /* NULL once the manager is gone */
+    abx_process *next, **prev;
+    uint64_t id; /* what epoll knows it by: a pointer could be stale */
+    unsigned pins; /* dispatchers at work on it */
+    struct run run;
+    struct active active;
+    int epoll_fd; /* of this run's descriptors; in the manager's */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool finished;
+    /* What a result needs when the command is gone. */
+    uint32_t required;
+};
+
+struct abx_result {
+    int32_t exit_code, signal;
+    bool timed_out, canceled, sandboxed;
+    int64_t duration_ns, user_ns, system_ns, max_rss;
+    uint32_t layers;
+    const char *enforced[LAYER_COUNT + 1];
+    struct {
+        bool captured, truncated;
+        char *bytes;
+        size_t len;
+        uint64_t total;
+    } streams[3];
+};
+
+/* ---- manager.c ---- */
+int32_t manager_check(const abx_manager *m, abx_error **err); /* NULL, forked */
+void manager_notice(const abx_manager *m, int32_t level, const char *text);
+int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_error **err);
+void manager_leave(abx_manager *m, struct active *a);
+int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err);
+void manager_forget(abx_manager *m, abx_process *p); /* waits until no dispatcher is at work on it */
+bool manager_has_thread(const abx_manager *m);
+
+/* ---- plan_command.c: policy, facts, plan ---- */
+int32_t command_compile(abx_manager *m, abx_command *c, abx_error **err);
+bool command_wants_tty(const abx_command *c);
+
+/* ---- start.c: from a wrapped command to a started run ---- */
+/* capture: the defaults of abx_manager_run; otherwise those of abx_command_spawn. */
+int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err);
+void command_fill_request(const abx_command *c, bool capture, struct run_request *ret);
+
+void form_free(struct abx_exec_form *form);
+
+/* ---- result.c ---- */
+int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, abx_error **err);
+extern const char *const layer_names[LAYER_COUNT];
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Managers: a configuration, the launcher's image, and the runs that are going on.
+ *
+ * A manager starts its thread with the first spawned process (abx_manager_run needs none: the caller's
+ * own thread does the work). The thread blocks every signal and only pumps: it reads messages and output
+ * so that a command never waits for a host that is busy elsewhere.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "api/process.h"
+#include "base/fd.h"
+
+const char *abx_version(void)
+{
+    return ABX_VERSION;
+}
+
+void abx_hooks_init(abx_hooks *hooks, uint32_t size)
+{
+    if (!hooks || size < sizeof hooks->size)
+        return;
+    memset(hooks, 0, size);
+    hooks->size = size;
+}
+
+int32_t manager_check(const abx_manager *m, abx_error **err)
+{
+    if (!m)
+        return err_new(err, ABX_E_INVALID, "use a manager: it is NULL");
+    if (m->owner != getpid())
+        return err_new(err, ABX_E_FORKED, "use a manager after fork: it belongs to process %d",
+                       (int)m->owner);
+    return ABX_OK;
+}
+
+void manager_notice(const abx_manager *m, int32_t level, const char *text)
+{
+    if (m->hooks.notice)
+        m->hooks.notice(m->hooks.user, level, "agentbox", text);
+}
+
+static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error **err)
+{
+    int32_t code = config ? settings_copy(config->settings, &m->settings, err)
+                          : settings_new(ORIGIN_GLOBAL, &m->settings, err);
+    if (code != ABX_OK)
+        return code;
+
+    /* What is wrong in the configuration is said now, not at the first command. */
+    _arena_ struct arena arena;
+    const struct policy *policy;
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    code = policy_build(m->settings, NULL, &arena, &policy, err);
+    if (code != ABX_OK)
+        return code;
+    if (m->hooks.helper_dir) {
+        m->helper_dir = strdup(m->hooks.helper_dir);
+        if (!m->helper_dir)
+            return err_nomem(err);
+        m->hooks.helper_dir = m->helper_dir;
+    }
+    return image_open(&m->image, m->helper_dir, err);
+}
+
+static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
+{
+    if (!from)
+        return ABX_OK;
+    if (from->size < sizeof from->size + sizeof from->flags)
+        return err_new(err, ABX_E_INVALID, "use hooks: abx_hooks_init was not called");
+    memcpy(to, from, MIN_OF((size_t)from->size, sizeof *to));
+    if (to->flags & ~ABX_NO_THREAD)
+        return err_new(err, ABX_E_INVALID, "use hooks: unknown flags 0x%x", to->flags);
+    return ABX_OK;
+}
+
+int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_manager **ret_manager,
+                        abx_error **err)
+{
+    if (!ret_manager)
+        return err_new(err, ABX_E_INVALID, "make a manager: no place for it");
+    abx_manager *m = calloc(1, sizeof *m);
+    if (!m) {
+        if (hooks && hooks->size >= sizeof *hooks && hooks->user_free)
+            hooks->user_free(hooks->user);
+        return err_nomem(err);
+    }
+    m->owner = getpid();
+    m->image.fd = m->epoll_fd = m->wake_fd = -1;
+    (void)pthread_mutex_init(&m->lock, NULL);
+    (void)pthread_cond_init(&m->idle, NULL);
+    int32_t code = copy_hooks(&m->hooks, hooks, err);
+    if (code == ABX_OK)
+        code = manager_init(m, config, err);
+    if (code != ABX_OK) {
+        abx_manager_free(m);
+        return code;
+    }
+    *ret_manager = m;
+    return ABX_OK;
+}
+
+/* ---- active runs --------------------------------------------------------------------------------- */
+
+int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_error **err)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    if (m->closed) {
+        (void)pthread_mutex_unlock(&m->lock);
+        return err_new(err, ABX_E_CLOSED, "start a command: the manager is closed");
+    }
+    *a = (struct active){ .run = run, .next = m->active, .prev = &m->active };
+    if (a->next)
+        a->next->prev = &a->next;
+    m->active = a;
+    (void)pthread_mutex_unlock(&m->lock);
+    return ABX_OK;
+}
+
+void manager_leave(abx_manager *m, struct active *a)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    if (a->prev) {
+        *a->prev = a->next;
+        if (a->next)
+            a->next->prev = a->prev;
+        *a = (struct active){ 0 };
+        (void)pthread_cond_broadcast(&m->idle);
+    }
+    (void)pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------------- */
+
+/* The process with this id, kept from being freed until it is unpinned; NULL: gone. */
+static abx_process *pin_process(abx_manager *m, uint64_t id)
+{
+    abx_process *p;
+
+    (void)pthread_mutex_lock(&m->lock);
+    for (p = m->processes; p && p->id != id; p = p->next)
+        ;
+    if (p)
+        p->pins++;
+    (void)pthread_mutex_unlock(&m->lock);
+    return p;
+}
+
+static void unpin_process(abx_manager *m, abx_process *p)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    p->pins--;
+    (void)pthread_cond_broadcast(&m->idle);
+    (void)pthread_mutex_unlock(&m->lock);
+}
+
+/* One round over all processes that have something to say. */
+static int dispatch(abx_manager *m, int timeout_ms)
+{
+    struct epoll_event events[32];
+    int n = epoll_wait(m->epoll_fd, events, ARRAY_LEN(events), timeout_ms);
+
+    if (n < 0)
+        return errno == EINTR ? 0 : -errno;
+    for (int i = 0; i < n; i++) {
+        abx_process *p = pin_process(m, events[i].data.u64);
+        if (!p)
+            continue;
+        process_pump(p);
+        unpin_process(m, p);
+    }
+    return 0;
+}
+
+static void *thread_main(void *arg)
+{
+    abx_manager *m = arg;
+
+    for (;;) {
+        (void)pthread_mutex_lock(&m->lock);
+        bool stop = m->stop_thread;
+        (void)pthread_mutex_unlock(&m->lock);
+        if (stop || dispatch(m, -1) < 0)
+            return NULL;
+    }
+}
+
+static int start_thread(abx_manager *m)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    sigset_t all, old;
+
+    m->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (m->wake_fd < 0 || epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->wake_fd, &event) < 0)
+        return -errno;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    int r = -pthread_create(&m->thread, NULL, thread_main, m);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    m->has_thread = r == 0;
+    return r;
+}
+
+static void stop_thread(abx_manager *m)
+{
+    const uint64_t one = 1;
+
+    if (!m->has_thread)
+        return;
+    (void)pthread_mutex_lock(&m->lock);
+    m->stop_thread = true;
+    (void)pthread_mutex_unlock(&m->lock);
+    if (write(m->wake_fd, &one, sizeof one) != (ssize_t)sizeof one)
+        return; /* cannot be: the counter is far from full */
+    (void)pthread_join(m->thread, NULL);
+    m->has_thread = false;
+}
+
+static int ensure_epoll(abx_manager *m)
+{
+    if (m->epoll_fd < 0)
+        m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return m->epoll_fd < 0 ? -errno : 0;
+}
+
+int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+
+    (void)pthread_mutex_lock(&m->lock);
+    p->id = event.data.u64 = ++m->last_id;
+    p->next = m->processes;
+    p->prev = &m->processes;
+    if (p->next)
+        p->next->prev = &p->next;
+    m->processes = p;
+    int r = ensure_epoll(m);
+    if (r == 0 && !m->has_thread && manager_has_thread(m))
+        r = start_thread(m);
+    if (r == 0 && epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, p->epoll_fd, &event) < 0)
+        r = -errno;
+    (void)pthread_mutex_unlock(&m->lock);
+    return r < 0 ? err_sys(err, ABX_E_IO, r, "watch a process") : ABX_OK;
+}
+
+void manager_forget(abx_manager *m, abx_process *p)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    if (p->prev) {
+        *p->prev = p->next;
+        if (p->next)
+            p->next->prev = p->prev;
+        p->prev = NULL;
+        if (!p->finished)
+            (void)epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
+    }
+    while (p->pins > 0)
+        (void)pthread_cond_wait(&m->idle, &m->lock);
+    (void)pthread_mutex_unlock(&m->lock);
+}
+
+bool manager_has_thread(const abx_manager *m)
+{
+    return !(m->hooks.flags & ABX_NO_THREAD);
+}
+
+int32_t abx_manager_fd(abx_manager *m)
+{
+    if (manager_check(m, NULL) != ABX_OK)
+        return -1;
+    (void)pthread_mutex_lock(&m->lock);
+    int r = ensure_epoll(m);
+    (void)pthread_mutex_unlock(&m->lock);
+    return r < 0 ? -1 : m->epoll_fd;
+}
+
+int32_t abx_manager_dispatch(abx_manager *m, int32_t timeout_ms, abx_error **err)
+{
+    int32_t code = manager_check(m, err);
+
+    if (code != ABX_OK)
+        return code;
+    if (!(m->hooks.flags & ABX_NO_THREAD))
+        return err_new(err, ABX_E_STATE, "dispatch: this manager has a thread of its own");
+    if (abx_manager_fd(m) < 0)
+        return err_sys(err, ABX_E_IO, -errno, "dispatch");
+    int r = dispatch(m, timeout_ms);
+    return r < 0 ? err_sys(err, ABX_E_IO, r, "dispatch") : ABX_OK;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------ */
+
+static struct timespec deadline_after(int32_t timeout_ms)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += timeout_ms / 1000;
+    t.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    if (t.tv_nsec >= NSEC_PER_SEC) {
+        t.tv_sec++;
+        t.tv_nsec -= NSEC_PER_SEC;
+    }
+    return t;
+}
+
+/* Waits until something ended, the deadline passed (false), or a moment where nobody else pumps. */
+static bool wait_idle(abx_manager *m, const struct timespec *until)
+{
+    const int moment_ms = 20;
+
+    if (manager_has_thread(m) || m->epoll_fd < 0)
+        return pthread_cond_timedwait(&m->idle, &m->lock, until) == 0;
+    (void)pthread_mutex_unlock(&m->lock);
+    (void)dispatch(m, moment_ms);
+    (void)pthread_mutex_lock(&m->lock);
+
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec < until->tv_sec ||
+           (now.tv_sec == until->tv_sec && now.tv_nsec < until->tv_nsec);
+}
+
+/* Everything active is canceled; false if something still is after the time. */
+static bool end_active(abx_manager *m, int32_t timeout_ms)
+{
+    struct timespec until = deadline_after(timeout_ms < 0 ? INT_MAX : timeout_ms);
+
+    (void)pthread_mutex_lock(&m->lock);
+    m->closed = true;
+    for (struct active *a = m->active; a; a = a->next)
+        run_cancel(a->run);
+    while (m->active && wait_idle(m, &until))
+        ;
+    bool done = !m->active;
+    (void)pthread_mutex_unlock(&m->lock);
+    return done;
+}
+
+int32_t abx_manager_close(abx_manager *m, int32_t timeout_ms, abx_error **err)
+{
+    int32_t code = manager_check(m, err);
+
+    if (code != ABX_OK)
+        return code;
+    if (!end_active(m, timeout_ms))
+        return err_new(err, ABX_E_TIMEOUT, "close the manager: a command still runs after %d ms",
+                       (int)timeout_ms);
+    return ABX_OK;
+}
+
+void abx_manager_free(abx_manager *m)
+{
+    if (!m)
+        return;
+    if (m->owner == getpid()) {
+        (void)end_active(m, -1);
+        stop_thread(m);
+    }
+    for (abx_process *p = m->processes; p; p = p->next)
+        p->manager = NULL; /* handles may outlive us; their runs are over */
+    image_close(&m->image);
+    fd_close(m->wake_fd);
+    fd_close(m->epoll_fd);
+    settings_free(m->settings);
+    free(m->helper_dir);
+    if (m->hooks.user_free)
+        m->hooks.user_free(m->hooks.user);
+    (void)pthread_cond_destroy(&m->idle);
+    (void)pthread_mutex_destroy(&m->lock);
+    free(m);
+}

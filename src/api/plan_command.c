@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrapping: settings -> policy -> facts -> plan, in the command's arena. */
+#include <string.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "plan/compile.h"
+#include "probe/scan.h"
+
+bool command_wants_tty(const abx_command *c)
+{
+    return c->stdio_mode[0] == ABX_STDIO_TTY;
+}
+
+static int32_t check_streams(const abx_command *c, abx_error **err)
+{
+    int terminals = 0;
+
+    for (int i = 0; i < 3; i++)
+        terminals += c->stdio_mode[i] == ABX_STDIO_TTY;
+    if (terminals != 0 && terminals != 3)
+        return err_new(err, ABX_E_INVALID,
+                       "wrap: a terminal is for all three streams or for none");
+    return ABX_OK;
+}
+
+#ifdef ABX_TESTING
+#include <stdlib.h>
+/* ABX_TEST_SKIP=mounts,landlock,seccomp: layers that the test launcher leaves out. */
+static uint32_t skipped_layers(void)
+{
+    const char *list = getenv("ABX_TEST_SKIP");
+    uint32_t bits = 0;
+
+    for (uint32_t i = 0; list && i < LAYER_COUNT; i++)
+        if (strstr(list, layer_names[i]))
+            bits |= LAYER_BIT(i);
+    return bits;
+}
+#else
+static uint32_t skipped_layers(void)
+{
+    return 0;
+}
+#endif
+
+int32_t command_compile(abx_manager *m, abx_command *c, abx_error **err)
+{
+    int32_t code = check_streams(c, err);
+    const char *shell_argv[] = { NULL, "-c", c->text, NULL };
+    const struct plan *plan;
+
+    if (code != ABX_OK)
+        return code;
+    arena_done(&c->arena);
+    arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
+    code = policy_build(m->settings, c->settings, &c->arena, &c->policy, err);
+    if (code != ABX_OK)
+        return code;
+    code = scan_facts(c->policy, c->cwd, &c->arena, &c->facts, err);
+    if (code != ABX_OK)
+        return code;
+
+    shell_argv[0] = c->policy->shell;
+    struct plan_request request = {
+        .argv = c->text ? shell_argv : (const char *const *)c->argv,
+        .envp = c->env ? (const char *const *)c->env : (const char *const *)environ,
+        .tty = command_wants_tty(c),
+        .timeout_ns = c->timeout_ns,
+    };
+    while (request.argv[request.argc])
+        request.argc++;
+    code = plan_compile(c->policy, c->facts, &request, &c->arena, &plan, err);
+    if (code != ABX_OK)
+        return code;
+
+    struct plan *own = arena_alloc(&c->arena, 1, sizeof *own);
+    if (!own)
+        return err_nomem(err);
+    *own = *plan;
+    own->test_skip = skipped_layers();
+    c->plan = own;
+    return ABX_OK;
+}

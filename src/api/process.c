@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spawned processes, and abx_manager_run, which is a process without a handle. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "api/process.h"
+#include "base/fd.h"
+
+static int32_t check_wrapped(const abx_command *c, abx_error **err)
+{
+    if (!c)
+        return err_new(err, ABX_E_INVALID, "spawn: the command is NULL");
+    if (c->state == COMMAND_NEW)
+        return err_new(err, ABX_E_STATE, "spawn: the command is not wrapped yet");
+    if (c->state == COMMAND_SPAWNED)
+        return err_new(err, ABX_E_STATE, "spawn: the command was spawned already");
+    return manager_check(c->manager, err);
+}
+
+static void unpublish(abx_command *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    c->run = NULL;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- abx_manager_run ------------------------------------------------------------------------------- */
+
+static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx_error **err)
+{
+    int32_t code = command_start_run(c, run, true, err);
+
+    while (code == ABX_OK && !run_ended(run))
+        code = run_pump(run, -1, err);
+    if (code == ABX_OK)
+        code = result_from_run(run, c->plan->required, ret, err);
+    return code;
+}
+
+int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result, abx_error **err)
+{
+    struct active active;
+    struct run run;
+
+    if (!ret_result)
+        return err_new(err, ABX_E_INVALID, "run: no place for the result");
+    int32_t code = c && c->state == COMMAND_NEW ? abx_manager_wrap(m, c, err) : ABX_OK;
+    if (code == ABX_OK)
+        code = check_wrapped(c, err);
+    if (code == ABX_OK && c->manager != m)
+        code = err_new(err, ABX_E_INVALID, "run: the command was wrapped by another manager");
+    if (code == ABX_OK && command_wants_tty(c))
+        code = err_new(err, ABX_E_INVALID, "run: a terminal needs abx_command_spawn");
+    if (code != ABX_OK)
+        return code;
+
+    run_init(&run);
+    code = manager_enter(m, &active, &run, err);
+    if (code != ABX_OK)
+        return code;
+    c->state = COMMAND_SPAWNED;
+    code = run_to_end(c, &run, ret_result, err);
+    unpublish(c);
+    manager_leave(m, &active);
+    run_done(&run);
+    return code;
+}
+
+/* ---- abx_process ------------------------------------------------------------------------------------- */
+
+static int watch_fds(abx_process *p)
+{
+    const int fds[] = { p->run.status_fd, p->run.pidfd, p->run.streams[1].fd,
+                        p->run.streams[2].fd };
+    struct epoll_event event = { .events = EPOLLIN };
+
+    p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (p->epoll_fd < 0)
+        return -errno;
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        if (fds[i] >= 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
+            return -errno;
+    return 0;
+}
+
+static int32_t process_start(abx_process *p, abx_error **err)
+{
+    int32_t code = command_start_run(p->command, &p->run, false, err);
+
+    if (code != ABX_OK)
+        return code;
+    int r = watch_fds(p);
+    if (r < 0)
+        return err_sys(err, ABX_E_IO, r, "watch a process");
+    return manager_watch(p->manager, p, err);
+}
+
+int32_t abx_command_spawn(abx_command *c, abx_process **ret_process, abx_error **err)
+{
+    int32_t code = check_wrapped(c, err);
+
+    if (code == ABX_OK && !ret_process)
+        code = err_new(err, ABX_E_INVALID, "spawn: no place for the process");
+    if (code != ABX_OK)
+        return code;
+    abx_process *p = calloc(1, sizeof *p);
+    if (!p)
+        return err_nomem(err);
+    p->command = c;
+    p->manager = c->manager;
+    p->epoll_fd = -1;
+    (void)pthread_mutex_init(&p->lock, NULL);
+    (void)pthread_cond_init(&p->changed, NULL);
+    run_init(&p->run);
+
+    code = manager_enter(p->manager, &p->active, &p->run, err);
+    if (code == ABX_OK) {
+        c->state = COMMAND_SPAWNED;
+        code = process_start(p, err);
+        p->required = c->plan->required;
+    }
+    if (code != ABX_OK) {
+        abx_process_free(p);
+        return code;
+    }
+    *ret_process = p;
+    return ABX_OK;
+}
+
+/* With p->lock held. */
+static int32_t pump_locked(abx_process *p, int timeout_ms, abx_error **err)
+{
+    if (p->finished)
+        return ABX_OK;
+    int32_t code = run_pump(&p->run, timeout_ms, err);
+    if (run_ended(&p->run)) {
+        (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
+        p->finished = true;
+        manager_leave(p->manager, &p->active);
+    }
+    (void)pthread_cond_broadcast(&p->changed);
+    return code;
+}
+
+void process_pump(abx_process *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    (void)pump_locked(p, 0, NULL);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+static int left_ms(int64_t deadline)
+{
+    if (deadline < 0)
+        return -1;
+    int64_t left = (deadline - run_now_ns() + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+    return left < 0 ? 0 : (int)MIN_OF(left, INT64_C(1000000));
+}
+
+static struct timespec wall_after(int ms)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (t.tv_nsec >= NSEC_PER_SEC) {
+        t.tv_sec++;
+        t.tv_nsec -= NSEC_PER_SEC;
+    }
+    return t;
+}
+
+/* The thread pumps, we wait for it; without one we pump ourselves, not holding the lock in poll. */
+static int32_t wait_round(abx_process *p, int ms, abx_error **err)
+{
+    if (manager_has_thread(p->manager)) {
+        struct timespec until = wall_after(ms < 0 ? 60000 : ms);
+        (void)pthread_cond_timedwait(&p->changed, &p->lock, &until);
+        return ABX_OK;
+    }
+    struct pollfd fd = { .fd = p->epoll_fd, .events = POLLIN };
+    (void)pthread_mutex_unlock(&p->lock);
+    int n = poll(&fd, 1, ms);
+    int error = n < 0 && errno != EINTR ? -errno : 0;
+    (void)pthread_mutex_lock(&p->lock);
+    if (error)
+        return err_sys(err, ABX_E_IO, error, "wait for a process");
+    return n < 0 ? ABX_OK : pump_locked(p, 0, err);
+}
+
+int32_t abx_process_wait(abx_process *p, int32_t timeout_ms, abx_result **ret_result,
+                         abx_error **err)
+{
+    if (!p || !ret_result)
+        return err_new(err, ABX_E_INVALID, "wait: no process, or no place for its result");
+    int32_t code = p->manager ? manager_check(p->manager, err) : ABX_OK;
+    if (code != ABX_OK)
+        return code;
+
+    int64_t deadline = timeout_ms < 0 ? -1 : run_now_ns() + timeout_ms * NSEC_PER_MSEC;
+    (void)pthread_mutex_lock(&p->lock);
+    do
+        code = p->finished ? ABX_OK : wait_round(p, left_ms(deadline), err);
+    while (code == ABX_OK && !p->finished && left_ms(deadline) != 0);
+    if (code == ABX_OK && !p->finished)
+        code = err_new(err, ABX_E_TIMEOUT, "wait for a process: it still runs after %d ms",
+                       (int)timeout_ms);
+    if (code == ABX_OK)
+        code = result_from_run(&p->run, p->required, ret_result, err);
+    (void)pthread_mutex_unlock(&p->lock);
+    return code;
+}
+
+int32_t abx_process_signal(abx_process *p, int32_t signal_number, abx_error **err)
+{
+    if (!p || signal_number < 1 || signal_number > 64)
+        return err_new(err, ABX_E_INVALID, "send signal %d: out of range", (int)signal_number);
+    int32_t code = p->manager ? manager_check(p->manager, err) : ABX_OK;
+    if (code != ABX_OK)
+        return code;
+    (void)pthread_mutex_lock(&p->lock);
+    run_signal(&p->run, signal_number);
+    (void)pthread_mutex_unlock(&p->lock);
+    return ABX_OK;
+}
+
+int32_t abx_process_pid(const abx_process *p)
+{
+    return p ? (int32_t)p->run.keeper : -1;
+}
+
+int32_t abx_process_tty_fd(const abx_process *p)
+{
+    return p ? p->run.tty_fd : -1;
+}
+
+int32_t abx_process_stopped(abx_process *p)
+{
+    if (!p)
+        return 0;
+    (void)pthread_mutex_lock(&p->lock);
+    int32_t stopped = p->run.stopped;
+    (void)pthread_mutex_unlock(&p->lock);
+    return stopped;
+}
+
+int32_t abx_process_fd(const abx_process *p)
+{
+    return p ? p->epoll_fd : -1;
+}
+
+void abx_process_free(abx_process *p)
+{
+    if (!p)
+        return;
+    unpublish(p->command);
+    if (p->manager) {
+        manager_forget(p->manager, p);
+        manager_leave(p->manager, &p->active);
+    }
+    run_done(&p->run);
+    fd_close(p->epoll_fd);
+    (void)pthread_cond_destroy(&p->changed);
+    (void)pthread_mutex_destroy(&p->lock);
+    free(p);
+}

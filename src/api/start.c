@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a wrapped command to a started run.
+ *
+ * Two things make a second attempt: the tree changed between planning and mounting (another run's
+ * placeholders came or went), then the plan is made anew; and a layer is missing on this host while
+ * fallbackPolicy is "warn", then the host is probed and the plan cut down to what there is. Under
+ * "strict" a missing layer is the end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "base/fd.h"
+#include "run/probe.h"
+#include "run/state.h"
+
+#define START_ATTEMPTS 5
+
+void command_fill_request(const abx_command *c, bool capture, struct run_request *ret)
+{
+    static const int own[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
+
+    *ret = (struct run_request){
+        .plan = c->plan,
+        .image = &c->manager->image,
+        .cwd_fd = -1,
+        .limit = c->policy->max_output,
+        .output = c->output,
+        .user = c->output_user,
+    };
+    for (int i = 0; i < 3; i++) {
+        int32_t mode = c->stdio_mode[i];
+
+        if (mode == ABX_STDIO_DEFAULT)
+            mode = !capture ? ABX_STDIO_INHERIT : i == 0 ? ABX_STDIO_NULL : ABX_STDIO_CAPTURE;
+        ret->capture[i] = mode == ABX_STDIO_CAPTURE;
+        ret->stdio[i] = mode == ABX_STDIO_INHERIT ? own[i] : mode == ABX_STDIO_FD ? c->stdio_fd[i]
+                                                                                  : -1;
+    }
+}
+
+/* The tree is no longer what was planned. */
+static bool is_stale(const struct run *run)
+{
+    const struct status_msg *msg = &run->failure;
+
+    return run->failed && strcmp(msg->step, "mounts") == 0 &&
+           (msg->err == ESTALE || msg->err == ENOENT || msg->err == ELOOP || msg->err == ENOTDIR);
+}
+
+/* What a layer's absence takes along. */
+static uint32_t available_layers(const struct probe_facts *facts)
+{
+    uint32_t bits = probe_layers(facts);
+    const uint32_t in_userns = LAYER_BIT(LAYER_MOUNTS) | LAYER_BIT(LAYER_PIDNS) |
+                               LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_IPCNS) |
+                               LAYER_BIT(LAYER_UTSNS) | LAYER_BIT(LAYER_CGROUPNS);
+
+    if (!(bits & LAYER_BIT(LAYER_USERNS)))
+        bits &= ~in_userns;
+    if (!(bits & LAYER_BIT(LAYER_MOUNTS)) || !(bits & LAYER_BIT(LAYER_PIDNS)))
+        bits &= ~(LAYER_BIT(LAYER_MOUNTS) | LAYER_BIT(LAYER_PIDNS));
+    return bits;
+}
+
+/* fallbackPolicy warn: true if there is less to try. */
+static bool reduce_plan(abx_command *c, const char *const *state_dirs)
+{
+    struct probe_facts facts;
+    char text[256] = "the sandbox is incomplete on this host; missing:";
+
+    if (c->policy->strict ||
+        probe_host(&c->manager->image, state_dirs, false, &facts, NULL) != ABX_OK)
+        return false;
+    uint32_t layers = c->plan->layers & available_layers(&facts);
+    if (layers == c->plan->layers)
+        return false;
+    struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
+    if (!less)
+        return false;
+    *less = *c->plan;
+    less->layers = layers;
+    if (!(layers & LAYER_BIT(LAYER_MOUNTS)))
+        less->hold_count = 0;
+    for (uint32_t i = 0; i < LAYER_COUNT; i++) {
+        size_t used = strlen(text);
+        if ((less->required & ~layers) & LAYER_BIT(i))
+            (void)snprintf(text + used, sizeof text - used, " %s", layer_names[i]);
+    }
+    manager_notice(c->manager, ABX_NOTICE_WARNING, text);
+    c->plan = less;
+    return true;
+}
+
+static int32_t open_cwd(const abx_command *c, int *ret_fd, abx_error **err)
+{
+    if (!c->cwd)
+        return ABX_OK; /* the launcher inherits ours, whatever its name */
+    int fd = open(c->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, ABX_E_INVALID, -errno, "enter the working directory '%s'", c->cwd);
+    *ret_fd = fd;
+    return ABX_OK;
+}
+
+/* Makes the run known to abx_command_cancel; false if it came first. */
+static bool publish_run(abx_command *c, struct run *run)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    bool canceled = c->canceled;
+    c->run = canceled ? NULL : run;
+    (void)pthread_mutex_unlock(&c->lock);
+    return !canceled;
+}
+
+int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err)
+{
+    _arena_ struct arena arena;
+    _fd_ int cwd_fd = -1;
+    bool reduced = false;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *const *dirs = state_directories(&arena, c->facts->home);
+    if (!dirs)
+        return err_nomem(err);
+    int32_t code = open_cwd(c, &cwd_fd, err);
+    if (code != ABX_OK)
+        return code;
+
+    for (int attempt = 1;; attempt++) {
+        _err_ abx_error *why = NULL;
+        struct run_request request;
+
+        if (!publish_run(c, run))
+            return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
+        command_fill_request(c, capture, &request);
+        request.cwd_fd = cwd_fd;
+        request.state_dirs = dirs;
+        code = run_start(run, &request, &why);
+        if (code == ABX_OK)
+            return ABX_OK;
+
+        bool stale = is_stale(run);
+        (void)publish_run(c, NULL);
+        run_done(run);
+        if (attempt < START_ATTEMPTS && stale) {
+            code = command_compile(c->manager, c, err);
+            if (code != ABX_OK)
+                return code;
+            continue;
+        }
+        if (code == ABX_E_SANDBOX && !reduced && reduce_plan(c, dirs)) {
+            reduced = true;
+            continue;
+        }
+        if (err)
+            *err = TAKE_PTR(why);
+        return code;
+    }
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena.
+ *
+ * Blocks form a list, the newest first; pieces are cut from the newest. A piece that is large for a
+ * block gets one of its own, behind the newest, so that the room left in that one is not lost.
+ * Blocks come from calloc and are never used twice, so every piece is zeroed.
+ *
+ * Invariants: `used` is the sum of all pieces, rounded up, and never above `limit`; every piece is
+ * 16-aligned; a piece lives until arena_done. Not for use by two threads at once.
+ */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_ALIGN       ((size_t)16)
+#define ARENA_FIRST_BLOCK ((size_t)4096)
+#define ARENA_MAX_BLOCK   ((size_t)256 << 10)
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size, used;
+    _Alignas(16) unsigned char data[];
+};
+
+void arena_init(struct arena *a, size_t limit)
+{
+    *a = (struct arena){ .limit = limit };
+}
+
+void arena_done(struct arena *a)
+{
+    while (a->blocks) {
+        struct arena_block *next = a->blocks->next;
+
+        free(a->blocks);
+        a->blocks = next;
+    }
+    *a = (struct arena){ 0 };
+}
+
+static struct arena_block *arena_block_new(size_t size)
+{
+    struct arena_block *block;
+    size_t total;
+
+    if (__builtin_add_overflow(sizeof(*block), size, &total))
+        return NULL;
+    block = calloc(1, total);
+    if (block)
+        block->size = size;
+    return block;
+}
+
+/* A block with room for size bytes, put into the list. */
+static struct arena_block *arena_block_for(struct arena *a, size_t size)
+{
+    struct arena_block *top = a->blocks, *block;
+    size_t usual = ARENA_FIRST_BLOCK;
+
+    if (top && top->size - top->used >= size)
+        return top;
+    if (top)
+        usual = MIN_OF(MAX_OF(top->size, ARENA_FIRST_BLOCK) * 2, ARENA_MAX_BLOCK);
+    block = arena_block_new(MAX_OF(size, usual));
+    if (!block)
+        return NULL;
+    if (top && size > usual / 2) {
+        block->next = top->next;
+        top->next = block;
+    } else {
+        block->next = top;
+        a->blocks = block;
+    }
+    return block;
+}
+
+void *arena_alloc(struct arena *a, size_t count, size_t size)
+{
+    struct arena_block *block;
+    size_t total;
+    void *piece;
+
+    if (__builtin_mul_overflow(count, size, &total) ||
+        __builtin_add_overflow(MAX_OF(total, 1), ARENA_ALIGN - 1, &total))
+        return NULL;
+    total &= ~(ARENA_ALIGN - 1);
+    if (total > a->limit - a->used)
+        return NULL;
+    block = arena_block_for(a, total);
+    if (!block)
+        return NULL;
+    piece = block->data + block->used;
+    block->used += total;
+    a->used += total;
+    return piece;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t len)
+{
+    char *copy;
+
+    if (len == SIZE_MAX)
+        return NULL;
+    copy = arena_alloc(a, len + 1, 1);
+    if (copy && len > 0)
+        memcpy(copy, s, len);
+    return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    char *text = NULL, *copy;
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (n < 0)
+        return NULL;
+    copy = arena_strndup(a, text, (size_t)n);
+    free(text);
+    return copy;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An arena: memory that is given out piece by piece and released at once. Trees (policy, facts,
+ * plan) live in one each. Everything is zeroed. Each arena has a ceiling; beyond it, and when the
+ * system has no memory, calls return NULL.
+ */
+#ifndef ABX_BASE_ARENA_H
+#define ABX_BASE_ARENA_H
+
+#include "base/defs.h"
+
+struct arena_block;
+struct arena {
+    struct arena_block *blocks;
+    size_t used, limit; /* bytes given out, each piece rounded up to 16 */
+};
+
+#define ARENA_DEFAULT_LIMIT ((size_t)256 << 20)
+
+void arena_init(struct arena *a, size_t limit);
+void arena_done(struct arena *a); /* also of a zeroed struct */
+#define _arena_ __attribute__((cleanup(arena_done)))
+
+/* Overflow-checked, 16-aligned. Nothing (0 bytes) is a valid piece too. */
+void *arena_alloc(struct arena *a, size_t count, size_t size);
+char *arena_strdup(struct arena *a, const char *s);
+char *arena_strndup(struct arena *a, const char *s, size_t len);
+char *arena_printf(struct arena *a, const char *fmt, ...) ATTR_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* File descriptors: CLOEXEC at birth, negative means none, results are an fd or -errno. */
+#ifndef ABX_BASE_FD_H
+#define ABX_BASE_FD_H
+
+#include "base/defs.h"
+
+void fd_close(int fd); /* keeps errno; negative is fine */
+void fd_closep(int *fd);
+#define _fd_ __attribute__((cleanup(fd_closep)))
+
+/*
+ * O_PATH descriptor of an absolute path, or of one relative to dirfd, without following a symlink
+ * anywhere: one on the way is -ELOOP (or -ENOTDIR), one at the end is itself what is opened (fstat
+ * tells). Paths longer than PATH_MAX are walked in pieces.
+ */
+int fd_open_path(int dirfd, const char *path);
+/* A sealed file in memory that holds these bytes, offset 0: nobody can change it any more. */
+int fd_memfd(const char *name, const void *bytes, size_t len, bool executable);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Path patterns. Pure; bytes are bytes; case counts; a leading dot is an ordinary character.
+ *
+ *   *      any run of bytes within a component      [a-c]   one of a set; [!…] and [^…] negate
+ *   ?      one byte, not a slash                    \c      the character c itself
+ *   **     as a whole component: any number of components, none included; as the last one, one or
+ *          more: "/a" and this matches all below /a, not /a itself. Elsewhere "**" means "*".
+ *
+ * Text and pattern are compared whole, component by component; the caller cleans both. Invalid are:
+ * a set without its end in the same component, a set range that runs backwards, the POSIX forms
+ * [[:x:]] [[=x=]] [[.x.]], a backslash at the end of a component, a NUL, and more than
+ * GLOB_MAX_PATTERN bytes. An invalid pattern matches nothing, so rules that deny must be checked
+ * when they are read.
+ */
+#ifndef ABX_BASE_GLOB_H
+#define ABX_BASE_GLOB_H
+
+#include "base/defs.h"
+
+#define GLOB_MAX_PATTERN 16384
+
+/* 0, -EINVAL or -E2BIG. */
+int glob_check(const char *pattern, size_t len);
+/* Whether the text holds *, ?, [ or \: without them a pattern is a plain path. */
+bool glob_is_pattern(const char *text, size_t len);
+bool glob_match(const char *pattern, size_t pattern_len, const char *text, size_t text_len);
+/* Whether a match may lie below the directory: for walkers. "" is where relative patterns start. */
+bool glob_may_match_below(const char *pattern, size_t pattern_len, const char *dir, size_t dir_len);
+/* glob_match that counts the bytes it looks at: at most 4 * (pattern_len + 1) * (text_len + 1). */
+bool glob_match_steps(const char *pattern, size_t pattern_len, const char *text, size_t text_len,
+                      uint64_t *ret_steps);
+
+#endif

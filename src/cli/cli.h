@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program is the library's first binding: it uses agentbox.h and a few pure helpers of base/, so
+ * what it can do, any program can. One cmd_*.c a command; commands.def lists them.
+ */
+#ifndef ABX_CLI_CLI_H
+#define ABX_CLI_CLI_H
+
+#include <stdio.h>
+
+#include "agentbox/agentbox.h"
+#include "base/defs.h"
+#include "base/opt.h"
+
+#define EXIT_TIMED_OUT    124
+#define EXIT_AGENTBOX     125 /* misuse, or the sandbox could not be set up */
+#define EXIT_NOT_RUNNABLE 126
+#define EXIT_NOT_FOUND    127
+
+struct cli_command {
+    const char *name;
+    int (*run)(const struct cli_command *command, int argc, char **argv); /* argv[0]: the name */
+    const char *usage;   /* behind "agentbox " */
+    const char *summary; /* one line */
+    const char *text;    /* paragraphs and examples for --help; may be "" */
+    const struct opt_spec *options;
+    size_t option_count;
+};
+const struct cli_command *cli_commands(size_t *ret_count);
+const struct cli_command *cli_find(const char *name);
+
+/* ---- print.c ---- */
+/* Prints an error and its hints to stderr; returns the exit code for it. Takes the error. */
+int cli_fail(abx_error *err);
+/* "agentbox: …" and "hint: …" for the program's own misuse; hint may be NULL. Returns 125. */
+int cli_misuse(const char *hint, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/* What opt_next complained about. Returns 125. */
+int cli_bad_option(const struct cli_command *command, const struct opt *o, int problem);
+int cli_help(const struct cli_command *command);
+void cli_notice(void *user, int32_t level, const char *module, const char *text);
+bool cli_colours(FILE *stream);
+
+#define CLI_COMMAND(name)                                                                          \
+    int cmd_##name(const struct cli_command *command, int argc, char **argv)
+CLI_COMMAND(run);
+CLI_COMMAND(plan);
+CLI_COMMAND(doctor);
+CLI_COMMAND(inside);
+CLI_COMMAND(version);
+CLI_COMMAND(help);
+
+#endif

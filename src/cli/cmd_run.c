@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agentbox run: spawn, relay, wait.
+ *
+ * Signals come through a descriptor. SIGINT, SIGTERM and SIGHUP go to the command first, which then has
+ * its grace period; a second one ends everything. Ctrl-Z stops the command and this program, `fg`
+ * continues both. With a terminal on both sides the command gets a terminal of its own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "cli/plan.h"
+#include "cli/terminal.h"
+
+static const int relayed[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                               SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
+
+struct session {
+    abx_process *process;
+    int signals;
+    struct terminal *terminal; /* NULL: streams are passed through */
+};
+
+static int open_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_LEN(relayed); i++)
+        (void)sigaddset(&set, relayed[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* This program stops as its command did; returns when somebody continues it. */
+static void stop_self(struct session *s)
+{
+    sigset_t stop;
+
+    if (s->terminal)
+        terminal_leave(s->terminal);
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGTSTP);
+    (void)sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    (void)raise(SIGTSTP); /* ignored where nobody could continue us */
+    (void)sigprocmask(SIG_BLOCK, &stop, NULL);
+    if (s->terminal)
+        terminal_enter(s->terminal);
+    (void)abx_process_signal(s->process, SIGCONT, NULL);
+}
+
+static void on_signal(struct session *s, int number)
+{
+    if (number == SIGWINCH && s->terminal)
+        terminal_resize(s->terminal);
+    else if (number == SIGCONT && s->terminal)
+        terminal_resize(s->terminal);
+    else
+        (void)abx_process_signal(s->process, number, NULL);
+}
+
+static void read_signals(struct session *s)
+{
+    struct signalfd_siginfo info;
+
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        on_signal(s, (int)info.ssi_signo);
+}
+
+/* Waits for one thing to happen and handles it. */
+static void pump(struct session *s)
+{
+    struct pollfd fds[4] = {
+        { .fd = abx_process_fd(s->process), .events = POLLIN },
+        { .fd = s->signals, .events = POLLIN },
+        { .fd = -1 },
+        { .fd = -1 },
+    };
+
+    if (s->terminal)
+        terminal_poll(s->terminal, fds + 2);
+    if (poll(fds, 4, -1) < 0)
+        return;
+    if (fds[1].revents)
+        read_signals(s);
+    if (s->terminal)
+        terminal_relay(s->terminal, fds + 2);
+}
+
+static int32_t wait_end(struct session *s, abx_result **ret, abx_error **err)
+{
+    bool was_stopped = false;
+
+    for (;;) {
+        int32_t code = abx_process_wait(s->process, 0, ret, NULL);
+        if (code != ABX_E_TIMEOUT)
+            return code == ABX_OK ? code : abx_process_wait(s->process, 0, ret, err);
+        bool stopped = abx_process_stopped(s->process) != 0;
+        if (stopped && !was_stopped) {
+            stop_self(s);
+            was_stopped = true;
+            continue;
+        }
+        was_stopped = stopped;
+        pump(s);
+    }
+}
+
+static int write_result(const abx_result *result, const char *path)
+{
+    abx_error *err = NULL;
+    char *text;
+
+    if (abx_result_json(result, &text, &err) != ABX_OK)
+        return cli_fail(err);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : io_write_all(fd, text, strlen(text));
+    if (fd >= 0)
+        (void)close(fd);
+    abx_free(text);
+    if (r < 0)
+        return cli_misuse(NULL, "write the result to '%s': %s", path, strerrordesc_np(-r));
+    return 0;
+}
+
+static int32_t set_terminal(abx_command *command, bool terminal, abx_error **err)
+{
+    int32_t code = ABX_OK;
+
+    for (int32_t i = 0; i < 3 && code == ABX_OK; i++)
+        code = abx_command_set_stdio(command, i, terminal ? ABX_STDIO_TTY : ABX_STDIO_INHERIT, -1,
+                                     err);
+    return code;
+}
+
+static int run_session(struct run_options *o, struct session *s)
+{
+    static struct terminal terminal;
+    abx_error *err = NULL;
+    abx_result *result = NULL;
+
+    if (abx_process_tty_fd(s->process) >= 0) {
+        s->terminal = &terminal;
+        terminal_open(&terminal, abx_process_tty_fd(s->process));
+        terminal_enter(&terminal);
+    }
+    int32_t code = wait_end(s, &result, &err);
+    if (s->terminal) {
+        terminal_drain(s->terminal);
+        terminal_leave(s->terminal);
+    }
+    if (code != ABX_OK)
+        return cli_fail(err);
+    if (abx_result_timed_out(result) && !o->quiet)
+        cli_notice(NULL, ABX_NOTICE_WARNING, "run", "the time is up: everything inside was ended");
+    int status = abx_result_exit_code(result);
+    if (o->result_path && write_result(result, o->result_path) != 0)
+        status = EXIT_AGENTBOX;
+    abx_result_free(result);
+    return status;
+}
+
+static int run_command(struct run_options *o)
+{
+    struct session s = { 0 };
+    abx_error *err = NULL;
+
+    s.signals = open_signals();
+    if (set_terminal(o->command, terminal_usable(), &err) != ABX_OK ||
+        abx_manager_wrap(o->manager, o->command, &err) != ABX_OK ||
+        abx_command_spawn(o->command, &s.process, &err) != ABX_OK)
+        return cli_fail(err);
+    int code = run_session(o, &s);
+    abx_process_free(s.process);
+    return code;
+}
+
+CLI_COMMAND(run)
+{
+    struct run_options o;
+    int code = run_options_read(&o, command, argc, argv, true);
+
+    if (code == 0 && o.help)
+        code = cli_help(command);
+    else if (code == 0)
+        code = o.dry_run ? plan_print(&o) : run_command(&o);
+    run_options_done(&o);
+    return code;
+}

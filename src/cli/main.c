@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agentbox: dispatch over commands.def, which also makes the help. */
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/run_options.h"
+
+enum { OPTION_JSON_ONLY, OPTION_HELP_ONLY };
+#define HELP_ROW { OPTION_HELP_ONLY, 'h', "help", NULL, "This text." }
+#define JSON_ROW { OPTION_JSON_ONLY, 0, "json", NULL, "Print JSON." }
+
+static const struct opt_spec doctor_options[] = { JSON_ROW, HELP_ROW };
+static const struct opt_spec inside_options[] = { JSON_ROW, HELP_ROW };
+static const struct opt_spec version_options[] = { JSON_ROW, HELP_ROW };
+static const struct opt_spec help_options[] = { HELP_ROW };
+#define COUNT_run_options     0 /* known only to the linker; filled in below */
+#define COUNT_doctor_options  ARRAY_LEN(doctor_options)
+#define COUNT_inside_options  ARRAY_LEN(inside_options)
+#define COUNT_version_options ARRAY_LEN(version_options)
+#define COUNT_help_options    ARRAY_LEN(help_options)
+
+static struct cli_command commands[] = {
+#define COMMAND(name, options, usage, summary, text)                                               \
+    { #name, cmd_##name, usage, summary, text, options, COUNT_##options },
+#include "cli/commands.def"
+#undef COMMAND
+};
+
+const struct cli_command *cli_commands(size_t *ret_count)
+{
+    *ret_count = ARRAY_LEN(commands);
+    return commands;
+}
+
+const struct cli_command *cli_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (str_eq(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[ARRAY_LEN(commands) + 1] = { NULL };
+    char hint[160];
+
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    const char *near = str_nearest(name, names);
+    if (near)
+        (void)snprintf(hint, sizeof hint, "did you mean agentbox %s?", near);
+    else
+        (void)snprintf(hint, sizeof hint, "to run a program: agentbox run -- %.100s", name);
+    return cli_misuse(hint, "'%s' is not a command of agentbox", name);
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (commands[i].options == run_options)
+            commands[i].option_count = run_option_count;
+
+    const char *name = argc > 1 ? argv[1] : "help";
+    if (str_eq(name, "--help") || str_eq(name, "-h"))
+        name = "help";
+    else if (str_eq(name, "--version") || str_eq(name, "-V"))
+        name = "version";
+    else if (name[0] == '-')
+        return cli_misuse("agentbox run [options] -- PROGRAM; agentbox help",
+                          "'%s': options stand behind a command", name);
+    const struct cli_command *command = cli_find(name);
+    if (!command)
+        return unknown_command(name);
+    return command->run(command, argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From words on the command line to a command of the library; options.def says what goes where. */
+#include "cli/run_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum option_id {
+#define OPTION(id, short_name, long_name, value, kind, key, help) OPTION_##id,
+#include "cli/options.def"
+#undef OPTION
+};
+enum option_kind { HEADING, APPEND, SET, SPECIAL };
+
+static const struct {
+    enum option_kind kind;
+    const char *key;
+} option_keys[] = {
+#define OPTION(id, short_name, long_name, value, kind, key, help) { kind, key },
+#include "cli/options.def"
+#undef OPTION
+};
+
+#define OPTION_ROW(id, kind) ((kind) == HEADING ? OPT_HEADING : OPTION_##id)
+const struct opt_spec run_options[] = {
+#define OPTION(id, short_name, long_name, value, kind, key, help)                                  \
+    { OPTION_ROW(id, kind), short_name, long_name, value, help },
+#include "cli/options.def"
+#undef OPTION
+};
+const size_t run_option_count = ARRAY_LEN(run_options);
+
+/* Values that are known only when the command exists. */
+struct pending {
+    const char *shell_text, *cwd, *timeout, *backend;
+};
+
+/* What the options said, in order; the command is made when all are read. */
+struct entry {
+    int id;
+    const char *value;
+};
+
+static int read_words(struct run_options *o, struct pending *p, struct opt *opt,
+                      const struct cli_command *command, struct entry *entries, size_t *ret_count)
+{
+    size_t n = 0;
+
+    for (int id; (id = opt_next(opt)) != OPT_END;) {
+        if (id < 0)
+            return cli_bad_option(command, opt, id);
+        switch (id) {
+        case OPTION_SHELL:
+            p->shell_text = opt->value;
+            break;
+        case OPTION_CWD:
+            p->cwd = opt->value;
+            break;
+        case OPTION_TIMEOUT:
+            p->timeout = opt->value;
+            break;
+        case OPTION_BACKEND:
+            p->backend = opt->value;
+            break;
+        case OPTION_RESULT:
+            o->result_path = opt->value;
+            break;
+        case OPTION_FORMAT:
+            o->format = opt->value;
+            break;
+        case OPTION_JSON:
+            o->format = "json";
+            break;
+        case OPTION_DRY_RUN:
+            o->dry_run = true;
+            break;
+        case OPTION_QUIET:
+            o->quiet = true;
+            break;
+        case OPTION_HELP:
+            o->help = true;
+            return 0;
+        default:
+            entries[n++] = (struct entry){ id, opt->value };
+        }
+    }
+    *ret_count = n;
+    return 0;
+}
+
+/* --set KEY=VALUE: a list is appended to, anything else is set. */
+static int32_t set_key(abx_command *c, const char *text, abx_error **err)
+{
+    const char *eq = strchr(text, '=');
+    char key[64];
+
+    if (!eq || (size_t)(eq - text) >= sizeof key)
+        return abx_command_set_string(c, text, "", err); /* says which key is meant, if any */
+    memcpy(key, text, (size_t)(eq - text));
+    key[eq - text] = '\0';
+    int32_t code = abx_command_set_string(c, key, eq + 1, NULL);
+    return code == ABX_OK ? code : abx_command_append(c, key, eq + 1, err);
+}
+
+static int32_t apply_entries(abx_command *c, const struct entry *entries, size_t count,
+                             abx_error **err)
+{
+    int32_t code = ABX_OK;
+
+    for (size_t i = 0; i < count && code == ABX_OK; i++) {
+        int id = entries[i].id;
+        if (id == OPTION_SET)
+            code = set_key(c, entries[i].value, err);
+        else if (option_keys[id].kind == APPEND)
+            code = abx_command_append(c, option_keys[id].key, entries[i].value, err);
+        else
+            code = abx_command_set_string(c, option_keys[id].key, entries[i].value, err);
+    }
+    return code;
+}
+
+static int apply_pending(struct run_options *o, const struct pending *p, abx_error **err)
+{
+    int64_t ns = 0;
+
+    if (p->timeout && (!str_to_duration(p->timeout, &ns) || ns < NSEC_PER_MSEC))
+        return cli_misuse("write 30s, 500ms, 5m or 1h", "--timeout '%s' is not a time", p->timeout);
+    if (p->backend && !str_eq(p->backend, "auto") && !str_eq(p->backend, "native"))
+        return cli_misuse("this version has one back end: native", "--backend '%s' is not known",
+                          p->backend);
+    if (p->cwd && abx_command_set_cwd(o->command, p->cwd, err) != ABX_OK)
+        return cli_fail(*err);
+    if (ns && abx_command_set_timeout(o->command, ns / NSEC_PER_MSEC, err) != ABX_OK)
+        return cli_fail(*err);
+    return 0;
+}
+
+static int make_command(struct run_options *o, const struct pending *p, struct opt *opt,
+                        bool program_needed)
+{
+    static const char *const nothing[] = { "/bin/true", NULL };
+    const char *const *argv = (const char *const *)(opt->argv + opt->next);
+    abx_error *err = NULL;
+    bool has_program = opt->next < opt->argc;
+
+    if (p->shell_text && has_program)
+        return cli_misuse("either -c TEXT or a program with arguments",
+                          "-c is given, and a program '%s' too", argv[0]);
+    if (!p->shell_text && !has_program && program_needed)
+        return cli_misuse("agentbox run -- make test; agentbox run -c 'echo $HOME'; "
+                          "agentbox help run",
+                          "there is no command to run");
+    int32_t code = p->shell_text ? abx_command_new_shell(p->shell_text, &o->command, &err)
+                                 : abx_command_new(has_program ? argv : nothing, &o->command, &err);
+    return code == ABX_OK ? 0 : cli_fail(err);
+}
+
+static int make_manager(struct run_options *o)
+{
+    abx_error *err = NULL;
+    abx_hooks hooks;
+
+    abx_hooks_init(&hooks, sizeof hooks);
+    hooks.flags = ABX_NO_THREAD;
+    hooks.notice = o->quiet ? NULL : cli_notice;
+    return abx_manager_new(NULL, &hooks, &o->manager, &err) == ABX_OK ? 0 : cli_fail(err);
+}
+
+int run_options_read(struct run_options *o, const struct cli_command *command, int argc, char **argv,
+                     bool program_needed)
+{
+    struct entry *entries = argc > 0 ? calloc((size_t)argc, sizeof *entries) : NULL;
+    struct pending pending = { 0 };
+    struct opt opt;
+    abx_error *err = NULL;
+    size_t count = 0;
+
+    *o = (struct run_options){ .format = "text" };
+    if (!entries)
+        return cli_misuse(NULL, "out of memory");
+    opt_init(&opt, run_options, run_option_count, argc - 1, argv + 1, OPT_STOP_AT_OPERAND);
+    int code = read_words(o, &pending, &opt, command, entries, &count);
+    if (code == 0 && !o->help)
+        code = make_command(o, &pending, &opt, program_needed);
+    if (code == 0 && !o->help)
+        code = apply_pending(o, &pending, &err);
+    if (code == 0 && !o->help && apply_entries(o->command, entries, count, &err) != ABX_OK)
+        code = cli_fail(err);
+    if (code == 0 && !o->help)
+        code = make_manager(o);
+    free(entries);
+    return code;
+}
+
+void run_options_done(struct run_options *o)
+{
+    abx_command_free(o->command);
+    abx_manager_free(o->manager);
+}

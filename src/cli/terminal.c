@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Relay between two terminals. What comes from inside is bytes for the user's screen, nothing else. */
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+bool terminal_usable(void)
+{
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+void terminal_open(struct terminal *t, int master)
+{
+    memset(t, 0, sizeof *t);
+    t->master = master;
+    (void)fcntl(master, F_SETFL, O_NONBLOCK);
+}
+
+void terminal_resize(const struct terminal *t)
+{
+    struct winsize size;
+
+    if (t->master >= 0 && ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0)
+        (void)ioctl(t->master, TIOCSWINSZ, &size);
+}
+
+void terminal_enter(struct terminal *t)
+{
+    struct termios raw;
+
+    terminal_resize(t);
+    if (tcgetattr(STDIN_FILENO, &t->saved) < 0)
+        return;
+    raw = t->saved;
+    cfmakeraw(&raw);
+    t->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+void terminal_leave(struct terminal *t)
+{
+    if (t->raw)
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &t->saved);
+    t->raw = false;
+}
+
+void terminal_poll(const struct terminal *t, struct pollfd fds[2])
+{
+    bool room = t->in_len < sizeof t->in;
+
+    fds[0] = (struct pollfd){ .fd = t->master >= 0 && room ? STDIN_FILENO : -1, .events = POLLIN };
+    fds[1] = (struct pollfd){ .fd = t->master, .events = POLLIN };
+    if (t->in_len)
+        fds[1].events |= POLLOUT;
+}
+
+static void write_screen(const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(STDOUT_FILENO, bytes, len);
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+            (void)poll(&out, 1, -1);
+        } else if (n < 0 && errno != EINTR) {
+            return; /* the screen is gone; SIGHUP will say so */
+        } else if (n > 0) {
+            bytes += n;
+            len -= (size_t)n;
+        }
+    }
+}
+
+/* False when the other side is closed for good. */
+static bool read_master(struct terminal *t)
+{
+    char bytes[TERMINAL_BUFFER];
+    ssize_t n = read(t->master, bytes, sizeof bytes);
+
+    if (n > 0)
+        write_screen(bytes, (size_t)n);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static void write_master(struct terminal *t)
+{
+    ssize_t n = write(t->master, t->in, t->in_len);
+
+    if (n <= 0)
+        return;
+    memmove(t->in, t->in + n, t->in_len - (size_t)n);
+    t->in_len -= (size_t)n;
+}
+
+void terminal_relay(struct terminal *t, const struct pollfd fds[2])
+{
+    if (fds[0].revents && t->in_len < sizeof t->in) {
+        ssize_t n = read(STDIN_FILENO, t->in + t->in_len, sizeof t->in - t->in_len);
+        if (n > 0)
+            t->in_len += (size_t)n;
+    }
+    if (fds[1].revents && !read_master(t)) {
+        t->master = -1;
+        return;
+    }
+    if (t->in_len)
+        write_master(t);
+}
+
+void terminal_drain(struct terminal *t)
+{
+    struct pollfd fd = { .fd = t->master, .events = POLLIN };
+
+    while (t->master >= 0 && poll(&fd, 1, 0) == 1 && read_master(t))
+        ;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The outer terminal while a command has a terminal of its own inside: keys go in, output comes out,
+ * byte by byte; nothing inside has a descriptor of the outer one.
+ */
+#ifndef ABX_CLI_TERMINAL_H
+#define ABX_CLI_TERMINAL_H
+
+#include <poll.h>
+#include <termios.h>
+
+#include "base/defs.h"
+
+#define TERMINAL_BUFFER 65536
+
+struct terminal {
+    int master; /* non-blocking; -1: none, or ended */
+    bool raw;
+    struct termios saved;
+    char in[TERMINAL_BUFFER];  /* keys on their way in */
+    size_t in_len;
+};
+
+/* Is this process in the foreground of a terminal that is both its input and its output? */
+bool terminal_usable(void);
+void terminal_open(struct terminal *t, int master);
+void terminal_enter(struct terminal *t); /* raw mode, window size */
+void terminal_leave(struct terminal *t); /* as it was */
+void terminal_resize(const struct terminal *t);
+/* What to poll for: fds[0] the keyboard, fds[1] the master side. */
+void terminal_poll(const struct terminal *t, struct pollfd fds[2]);
+void terminal_relay(struct terminal *t, const struct pollfd fds[2]);
+/* What the command left in the terminal when it ended. */
+void terminal_drain(struct terminal *t);
+
+#endif

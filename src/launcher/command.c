@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command's last steps: terminal, signals, Landlock, descriptors, seccomp, exec.
+ *
+ * The process shares memory with pid 1 and pid 1 waits (vfork), so that the outcome needs no pipe:
+ * what failed is written into struct launch. Nothing hostile runs before exec.
+ */
+#include <asm/ioctls.h>
+#include <linux/sched.h>
+#include <linux/signal.h>
+
+#include "launcher/launcher.h"
+#include "launcher/steps.h"
+
+#define COMMAND_STACK 65536
+#define PATH_BYTES    4096
+
+static _Alignas(16) char command_stack[COMMAND_STACK];
+
+/* A process group of its own: what is sent to the command's group reaches nobody else. */
+static long step_group(struct launch *l)
+{
+    l->object = "process group";
+    long r = SYS2(__NR_setpgid, 0, 0);
+    if (r < 0 || l->tty_fd < 0)
+        return r;
+
+    /* SIGTTOU is blocked here, so that a background group may take the terminal. */
+    long pid = TRY0(__NR_getpid);
+    int group = (int)pid;
+    r = SYS3(__NR_ioctl, l->tty_fd, TIOCSPGRP, &group);
+    for (int fd = 0; fd < 3 && r >= 0; fd++)
+        r = SYS3(__NR_dup3, l->tty_fd, fd, 0);
+    return r < 0 ? r : 0;
+}
+
+static long step_directory(struct launch *l)
+{
+    l->object = l->plan.cwd;
+    (void)TRY1(__NR_umask, l->plan.umask_bits); /* cannot fail */
+    if (l->cwd_fd >= 0)
+        return SYS1(__NR_fchdir, l->cwd_fd);
+    return SYS1(__NR_chdir, l->plan.cwd); /* without a mount view */
+}
+
+static long step_landlock(struct launch *l)
+{
+    return landlock_apply(l);
+}
+
+static long step_descriptors(struct launch *l)
+{
+    l->object = "descriptors";
+    return SYS3(__NR_close_range, 3, ~0u, 0);
+}
+
+static long step_seccomp(struct launch *l)
+{
+    l->object = "filter";
+    signals_reset();
+    return seccomp_apply(&l->plan.filter);
+}
+
+static const struct step command_steps[] = {
+    /* name         layer           apply            */
+    { "group",      LAYER_COUNT,    step_group       },
+    { "directory",  LAYER_COUNT,    step_directory   },
+    { "landlock",   LAYER_LANDLOCK, step_landlock    },
+    { "descriptors", LAYER_COUNT,   step_descriptors },
+    { "seccomp",    LAYER_SECCOMP,  step_seccomp     }, /* last: forbids what came before */
+};
+
+static long exec_path(struct launch *l, const char *path)
+{
+    return SYS3(__NR_execve, path, l->plan.argv, l->plan.env);
+}
+
+/* As execvp(3): a name without a slash is looked up in the PATH of its own environment. */
+static long exec_lookup(struct launch *l)
+{
+    const char *name = l->plan.argv[0], *dir = l->plan.path;
+    char path[PATH_BYTES];
+    long result = -ENOENT;
+
+    for (const char *s = name; *s; s++)
+        if (*s == '/')
+            return exec_path(l, name);
+    while (*name && *dir) {
+        size_t len = 0;
+        while (dir[len] && dir[len] != ':')
+            len++;
+        if (len && len + text_len(name) + 2 <= sizeof path) {
+            memcpy(path, dir, len);
+            path[len] = '/';
+            path[len + 1] = '\0';
+            text_append(path, sizeof path, name);
+            long r = exec_path(l, path);
+            if (r == -EACCES)
+                result = r; /* remembered: the name exists, a later one may be runnable */
+            else if (r != -ENOENT && r != -ENOTDIR)
+                return r;
+        }
+        dir += len + (dir[len] == ':');
+    }
+    return result;
+}
+
+static ATTR_NORETURN void command_main(void *arg)
+{
+    struct launch *l = arg;
+    const struct plan *p = &l->plan;
+
+    sys_fault_role(ROLE_COMMAND);
+    for (size_t i = 0; i < ARRAY_LEN(command_steps); i++) {
+        const struct step *step = &command_steps[i];
+        uint32_t bit = step->layer == LAYER_COUNT ? 0 : LAYER_BIT(step->layer);
+
+        if (bit && (!(p->layers & bit) || step_is_left_out(p, bit)))
+            continue;
+        l->command_step = step->name;
+        l->command_error = step->apply(l);
+        if (l->command_error < 0)
+            launcher_exit(EXIT_SETUP);
+    }
+    l->command_step = "exec";
+    l->object = p->argv[0];
+    l->command_error = exec_lookup(l);
+    launcher_exit(EXIT_SETUP);
+}
+
+long command_start(struct launch *l)
+{
+    l->command_error = 0;
+    l->command_step = "command";
+    l->object = "process";
+
+    long fault = sys_fault();
+    long pid = fault ? -fault
+                     : launcher_clone_vm(CLONE_VM | CLONE_VFORK | SIGCHLD,
+                                         command_stack + sizeof command_stack, command_main, l);
+    if (pid < 0)
+        return pid;
+    return l->command_error < 0 ? l->command_error : pid;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Placeholders, the end of them. The host made them (run/hold.c) so that names which must not be
+ * created had something to be covered; the keeper removes them when the run is over, however it
+ * ended, if no other run shares them. Only an entry that still is what was made (device, inode, a
+ * socket or an empty directory) is removed. Whatever fails here is left to the next run's repair.
+ */
+#include <linux/stat.h>
+
+#include "launcher/launcher.h"
+
+#define LOCK_EX_OP 2
+#define LOCK_NB_OP 4
+#define LOCK_UN_OP 8
+#define AT_REMOVEDIR_FLAG 0x200
+
+static void append_hex(char *to, size_t cap, uint64_t v)
+{
+    char text[17];
+
+    for (int i = 15; i >= 0; i--, v >>= 4)
+        text[i] = "0123456789abcdef"[v & 15];
+    text[16] = '\0';
+    text_append(to, cap, text);
+}
+
+static void remove_entry(int dir, const struct hold_entry *entry)
+{
+    struct file_id id;
+    long fd = TRY4(__NR_openat, dir, entry->name, SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    long r = file_identify((int)fd, &id);
+    file_close((int)fd);
+    if (r < 0 || id.dev != entry->dev || id.ino != entry->ino)
+        return;
+    if ((id.mode & S_IFMT) == S_IFSOCK)
+        (void)TRY3(__NR_unlinkat, dir, entry->name, 0);
+    else if ((id.mode & S_IFMT) == S_IFDIR)
+        (void)TRY3(__NR_unlinkat, dir, entry->name, AT_REMOVEDIR_FLAG);
+}
+
+static void release_directory(int dir, int file)
+{
+    struct hold_entry entry;
+    struct file_id id;
+    char name[40] = "";
+    long at = HOLD_ENTRIES_AT;
+
+    if (TRY2(__NR_flock, file, LOCK_EX_OP | LOCK_NB_OP) < 0)
+        return; /* another run still needs them */
+    for (; TRY4(__NR_pread64, file, &entry, sizeof entry, at) == (long)sizeof entry;
+         at += (long)sizeof entry) {
+        entry.name[HOLD_NAME_MAX] = '\0';
+        remove_entry(dir, &entry);
+    }
+    if (file_identify(dir, &id) < 0)
+        return;
+    append_hex(name, sizeof name, id.dev);
+    text_append(name, sizeof name, "-");
+    append_hex(name, sizeof name, id.ino);
+    (void)TRY3(__NR_unlinkat, LAUNCH_FD_REGISTRY, name, 0);
+}
+
+void hold_release(int count)
+{
+    if (count == 0 || TRY2(__NR_flock, LAUNCH_FD_REGISTRY, LOCK_EX_OP) < 0)
+        return;
+    for (int i = 0; i < count; i++)
+        release_directory(LAUNCH_FD_HOLDS + 2 * i, LAUNCH_FD_HOLDS + 2 * i + 1);
+    (void)TRY2(__NR_flock, LAUNCH_FD_REGISTRY, LOCK_UN_OP);
+}

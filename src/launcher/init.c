@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pid 1 of the sandbox. It applies the plan, starts the command, shuts itself in (Landlock without
+ * any rule, a seccomp filter of a few calls) and then only reaps, relays, and ends things:
+ *
+ *   command ended                     -> everything else inside is killed and reaped, then the host is told
+ *   SIGTERM, SIGINT, SIGHUP from outside -> to the command's group; grace; a second one kills
+ *   other signals from outside        -> to the command's group
+ *   time is up, or the host is gone   -> everything is killed
+ *
+ * Signals that come from inside (their sender has a pid here) are ignored: the command cannot make
+ * pid 1 do anything. It is not dumpable and in another Landlock domain, so it cannot be traced.
+ */
+#include <asm/poll.h>
+#include <asm/signal.h>
+#include <linux/resource.h>
+#include <linux/time.h>
+#include <linux/time_types.h>
+
+#include "launcher/launcher.h"
+#include "launcher/steps.h"
+
+#define WNOHANG_FLAG    1
+#define WUNTRACED_FLAG  2
+#define WCONTINUED_FLAG 8
+#define RUSAGE_CHILDREN_WHO (-1)
+
+#define INIT_SIGNALS                                                                               \
+    (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGHUP) |         \
+     SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2) | SIGNAL_BIT(SIGTSTP) |       \
+     SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGALRM))
+
+struct pollfd_kernel {
+    int fd;
+    short events, revents;
+};
+
+struct init {
+    const struct launch *l;
+    int command;   /* pid, also its group */
+    int signals;
+    int64_t deadline; /* 0: none */
+    bool ended, killed, timed_out, warned;
+    int status; /* of the command */
+};
+
+static int64_t now_ns(void)
+{
+    struct __kernel_timespec t = { 0 };
+
+    (void)TRY2(__NR_clock_gettime, 1 /* CLOCK_MONOTONIC */, &t);
+    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static void kill_all(struct init *in)
+{
+    in->killed = true;
+    (void)TRY2(__NR_kill, -1, SIGKILL); /* all but ourselves */
+}
+
+static void on_signal(struct init *in, int sig)
+{
+    bool ends = sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
+
+    if (ends && in->warned) {
+        kill_all(in);
+        return;
+    }
+    (void)TRY2(__NR_kill, -in->command, sig);
+    if (!ends)
+        return;
+    in->warned = true;
+    (void)TRY2(__NR_kill, -in->command, SIGCONT); /* a stopped command must hear it too */
+    int64_t grace_end = now_ns() + in->l->plan.grace_ns;
+    if (!in->deadline || grace_end < in->deadline)
+        in->deadline = grace_end;
+}
+
+static void on_child(struct init *in, int pid, int status)
+{
+    if (pid != in->command)
+        return; /* an orphan */
+    if ((status & 0xff) == 0x7f)
+        report_state(STATUS_STOPPED, status >> 8 & 0xff);
+    else if (status == 0xffff)
+        report_state(STATUS_CONTINUED, 0);
+    else {
+        in->status = status;
+        in->ended = true;
+    }
+}
+
+static void reap(struct init *in)
+{
+    int status;
+    long pid;
+
+    while ((pid = TRY4(__NR_wait4, -1, &status, WNOHANG_FLAG | WUNTRACED_FLAG | WCONTINUED_FLAG,
+                       0)) > 0)
+        on_child(in, (int)pid, status);
+}
+
+/* What is left when the command has ended: killed, and waited for until there is none. */
+static void reap_rest(struct init *in)
+{
+    int status;
+    long pid;
+
+    kill_all(in);
+    while ((pid = TRY4(__NR_wait4, -1, &status, 0, 0)) > 0 || pid == -EINTR)
+        if (pid > 0 && (int)pid == in->command)
+            on_child(in, (int)pid, status);
+}
+
+static void wait_for_work(struct init *in)
+{
+    struct pollfd_kernel fds[2] = {
+        { .fd = in->signals, .events = POLLIN },
+        { .fd = LAUNCH_FD_LIFELINE },
+    };
+    struct __kernel_timespec left = { 0 };
+    bool timed = in->deadline && !in->killed;
+
+    if (timed) {
+        int64_t ns = in->deadline - now_ns();
+        ns = ns < 0 ? 0 : ns;
+        left.tv_sec = ns / NSEC_PER_SEC;
+        left.tv_nsec = ns % NSEC_PER_SEC;
+    }
+    (void)TRY5(__NR_ppoll, fds, 2, timed ? &left : 0, 0, 0);
+    if (fds[1].revents)
+        launcher_exit(EXIT_SETUP); /* the kernel kills everything inside with us */
+    if (timed && now_ns() >= in->deadline) {
+        in->timed_out = !in->warned;
+        kill_all(in);
+    }
+}
+
+static int supervise(struct init *in)
+{
+    while (!in->ended) {
+        uint32_t sender;
+        int sig;
+
+        wait_for_work(in);
+        while ((sig = signals_next(in->signals, &sender)) != 0)
+            if (sig != SIGCHLD && sender == 0)
+                on_signal(in, sig);
+        reap(in);
+    }
+    reap_rest(in);
+
+    struct rusage usage = { 0 };
+    (void)TRY2(__NR_getrusage, RUSAGE_CHILDREN_WHO, &usage);
+    struct status_msg msg = {
+        .user_ns = usage.ru_utime.tv_sec * NSEC_PER_SEC + usage.ru_utime.tv_usec * 1000,
+        .system_ns = usage.ru_stime.tv_sec * NSEC_PER_SEC + usage.ru_stime.tv_usec * 1000,
+        .max_rss = usage.ru_maxrss * 1024,
+    };
+    report_exited(in->status, in->timed_out ? 1 : 0, &msg);
+    if (in->timed_out)
+        return EXIT_TIMED_OUT;
+    return (in->status & 0x7f) == 0 ? in->status >> 8 & 0xff : 128 + (in->status & 0x7f);
+}
+
+/* Pid 1 is done with files, programs and its parent's descriptors. */
+static long shut_in(const struct launch *l)
+{
+    const struct plan *p = &l->plan;
+    long r = 0;
+
+    for (int fd = 0; fd < 3; fd++)
+        file_close(fd);
+    file_close(l->tty_fd);
+    file_close(l->cwd_fd);
+    if ((p->layers & LAYER_BIT(LAYER_LANDLOCK)) &&
+        !step_is_left_out(p, LAYER_BIT(LAYER_LANDLOCK)))
+        r = landlock_close_all();
+    if (r >= 0 && (p->layers & LAYER_BIT(LAYER_SECCOMP)) &&
+        !step_is_left_out(p, LAYER_BIT(LAYER_SECCOMP)))
+        r = seccomp_apply(&p->init_filter);
+    return r;
+}
+
+static int exec_code(const char *step, long err)
+{
+    if (!text_eq(step, "exec"))
+        return EXIT_SETUP;
+    return err == -ENOENT || err == -ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE;
+}
+
+void init_run(struct launch *l)
+{
+    const char *step = "signals";
+    long signals = signals_open(INIT_SIGNALS);
+    long r = signals < 0 ? signals : steps_apply(l, &step);
+
+    if (r < 0) {
+        report_failed(step, r, l->object);
+        launcher_exit(EXIT_SETUP);
+    }
+    file_close(LAUNCH_FD_PLAN);
+    int64_t started = now_ns();
+    long pid = command_start(l);
+    if (pid < 0) {
+        report_failed(l->command_step, pid, l->object);
+        launcher_exit(exec_code(l->command_step, pid));
+    }
+    sys_fault_disarm();
+    l->enforced = l->plan.layers;
+    report_started(l);
+
+    struct init in = {
+        .l = l,
+        .command = (int)pid,
+        .signals = (int)signals,
+        .deadline = l->plan.timeout_ns ? started + l->plan.timeout_ns : 0,
+    };
+    if (shut_in(l) < 0)
+        launcher_exit(EXIT_SETUP); /* and with us the command: a pid 1 in the open is not kept */
+    launcher_exit(supervise(&in));
+}

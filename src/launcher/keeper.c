@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keeper: the host's child, outside of everything that it starts. It holds what must outlive
+ * the sandbox by a moment (placeholders), and it is the one whose death takes the sandbox along
+ * (PDEATHSIG in pid 1: this process has one thread, so that signal is exact).
+ *
+ *   host gone (lifeline closes)   -> pid 1 is killed, and with it every process inside
+ *   pid 1 gone                    -> placeholders are removed, its exit code is passed on
+ *   a signal for the command      -> passed to pid 1, which knows whom it is for
+ */
+#include <asm/poll.h>
+#include <asm/signal.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+
+#include "launcher/launcher.h"
+
+#define WNOHANG_FLAG 1
+#define RELAYED                                                                                    \
+    (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGQUIT) |         \
+     SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGCONT) |       \
+     SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGALRM))
+
+struct pollfd_kernel {
+    int fd;
+    short events, revents;
+};
+
+static unsigned long namespace_flags(const struct plan *p)
+{
+    static const struct {
+        uint32_t layer;
+        unsigned long flag;
+    } table[] = {
+        { LAYER_USERNS, CLONE_NEWUSER },   { LAYER_MOUNTS, CLONE_NEWNS },
+        { LAYER_PIDNS, CLONE_NEWPID },     { LAYER_NETNS, CLONE_NEWNET },
+        { LAYER_IPCNS, CLONE_NEWIPC },     { LAYER_UTSNS, CLONE_NEWUTS },
+        { LAYER_CGROUPNS, CLONE_NEWCGROUP },
+    };
+    unsigned long flags = SIGCHLD;
+
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (p->layers & LAYER_BIT(table[i].layer))
+            flags |= table[i].flag;
+    return flags;
+}
+
+/* Nothing that the host leaked to us by accident goes on. */
+static long close_strays(int holds)
+{
+    return SYS3(__NR_close_range, LAUNCH_FD_HOLDS + 2 * holds, ~0u, 0);
+}
+
+/* Pid 1 and the keeper part here. In the keeper: pid 1's pid; in pid 1: does not return. */
+static long start_init(struct launch *l, int holds)
+{
+    int sync[2] = { -1, -1 };
+    bool root = l->plan.map_all_ids && (l->plan.layers & LAYER_BIT(LAYER_USERNS));
+
+    if (root) {
+        long r = SYS2(__NR_pipe2, sync, SYS_O_CLOEXEC);
+        if (r < 0)
+            return r;
+    }
+    l->object = "namespaces";
+    long pid = SYS5(__NR_clone, namespace_flags(&l->plan), 0, 0, 0, 0);
+    if (pid == 0) {
+        sys_fault_role(ROLE_INIT);
+        file_close(sync[1]);
+        l->sync_fd = sync[0];
+        /* The placeholders are the keeper's business. */
+        (void)TRY3(__NR_close_range, LAUNCH_FD_REGISTRY, LAUNCH_FD_HOLDS + 2 * holds - 1, 0);
+        init_run(l);
+    }
+    file_close(sync[0]);
+    if (pid < 0 || !root)
+        return pid;
+
+    long r = userns_map_child(l, (int)pid);
+    if (r >= 0)
+        r = SYS3(__NR_write, sync[1], "m", 1) == 1 ? 0 : -EPIPE;
+    file_close(sync[1]);
+    if (r < 0)
+        (void)TRY2(__NR_kill, pid, SIGKILL);
+    return r < 0 ? r : pid;
+}
+
+/* Waits for the end of pid 1; returns its exit code. */
+static int watch(int init, int signals)
+{
+    struct pollfd_kernel fds[2] = {
+        { .fd = signals, .events = POLLIN },
+        { .fd = LAUNCH_FD_LIFELINE }, /* hang-up only: the one message is for pid 1 */
+    };
+
+    for (;;) {
+        uint32_t sender;
+        int status, sig;
+
+        (void)TRY5(__NR_ppoll, fds, 2, 0, 0, 0);
+        if (fds[1].revents) {
+            (void)TRY2(__NR_kill, init, SIGKILL);
+            fds[1].fd = -1;
+        }
+        while ((sig = signals_next(signals, &sender)) != 0)
+            if (sig != SIGCHLD)
+                (void)TRY2(__NR_kill, init, sig);
+        if (TRY4(__NR_wait4, init, &status, WNOHANG_FLAG, 0) == init)
+            return (status & 0x7f) == 0 ? status >> 8 & 0xff : 128 + (status & 0x7f);
+    }
+}
+
+int keeper_run(struct launch *l, int holds)
+{
+    const char *step = "keeper";
+    long r = close_strays(holds);
+    long signals = r < 0 ? r : signals_open(RELAYED | SIGNAL_BIT(SIGCHLD));
+
+    (void)TRY0(__NR_setsid); /* fails for a group leader; pid 1 makes its own session anyway */
+    r = signals;
+    if (r >= 0) {
+        step = "namespaces";
+        r = start_init(l, holds);
+    }
+    if (r < 0) {
+        report_failed(step, r, l->object);
+        hold_release(holds);
+        return EXIT_SETUP;
+    }
+    sys_fault_disarm();
+    /* Not before: a process that is not dumpable may not write its own id maps. */
+    (void)TRY5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+    file_close(LAUNCH_FD_STATUS);
+    file_close(LAUNCH_FD_PLAN);
+    for (int fd = 0; fd < 3; fd++)
+        file_close(fd);
+
+    int code = watch((int)r, (int)signals);
+    hold_release(holds);
+    return code;
+}

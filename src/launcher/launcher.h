@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The launcher: one small static program in three roles.
+ *   keeper   (keeper.c)  host's child, in the host's namespaces: starts pid 1, ends it when the host is
+ *                        gone, removes placeholders, passes signals and the exit status on;
+ *   init     (steps.c, init.c)  pid 1 inside: applies the plan, then reaps, relays, times out;
+ *   command  (command.c) the last steps before exec.
+ */
+#ifndef ABX_LAUNCHER_LAUNCHER_H
+#define ABX_LAUNCHER_LAUNCHER_H
+
+#include "linux/launch.h"
+#include "plan/protocol.h"
+
+int launcher_main(int argc, const char *const *argv, const char *const *envp);
+ATTR_NORETURN void launcher_exit(int code);
+
+/* clone(flags, stack) whose child calls fn(arg) on the new stack; fn does not return. */
+long launcher_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void *arg);
+
+int keeper_run(struct launch *l, int holds);
+ATTR_NORETURN void init_run(struct launch *l);
+/* Starts the command; returns its pid once it was executed, or -errno with l->command_step set. */
+long command_start(struct launch *l);
+/* Removes the placeholders of this run, in `count` directories, where no other run uses them. */
+void hold_release(int count);
+int probe_run(void);
+
+/* ---- report.c: the status socket -------------------------------------------------------------- */
+
+void report_failed(const char *step, long err, const char *object);
+void report_started(const struct launch *l);
+void report_tty(int master);
+void report_state(uint32_t kind, int value);
+void report_exited(int wait_status, uint32_t detail, const struct status_msg *usage);
+void report_probe(const char *name, long err, int value);
+
+/* Exit codes of the launcher itself, as in PRODUCT: what a shell would say. */
+#define EXIT_TIMED_OUT   124
+#define EXIT_SETUP       125
+#define EXIT_NOT_RUNNABLE 126
+#define EXIT_NOT_FOUND   127
+
+/* ---- signals (signals.c) ------------------------------------------------------------------------ */
+
+#define SIGNAL_ALL (~UINT64_C(0))
+#define SIGNAL_BIT(n) (UINT64_C(1) << ((n)-1))
+/* Blocks all signals and returns a descriptor that delivers the ones in mask. */
+long signals_open(uint64_t mask);
+/* Next signal number and its sender as seen from here (0: from outside), or 0 when none waits. */
+int signals_next(int fd, uint32_t *ret_sender);
+/* Defaults for everything, nothing blocked: what a program expects at its start. */
+void signals_reset(void);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this host can do, found out by doing it: each layer is tried in a child of its own, which
+ * then ends. One STATUS_PROBE message a try. Kernel versions are not looked at.
+ */
+#include <asm/signal.h>
+#include <linux/mount.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+
+#include "launcher/launcher.h"
+
+
+struct attempt {
+    const char *name;
+    unsigned long flags;
+    long (*run)(struct launch *l);
+};
+
+static long try_nothing(struct launch *l)
+{
+    (void)l;
+    return 0;
+}
+
+static long try_mounts(struct launch *l)
+{
+    struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+                                           MOUNT_ATTR_NODEV,
+                               .propagation = 1u << 18 };
+
+    (void)l;
+    long r = SYS5(__NR_mount_setattr, SYS_AT_FDCWD, "/", SYS_AT_RECURSIVE, &attr, sizeof attr);
+    if (r < 0)
+        return r;
+    long fd = mountapi_tmpfs("64k", "0755", MOUNT_ATTR_NOSUID);
+    long target = fd < 0 ? fd : file_open_path("/dev");
+    return target < 0 ? target : mountapi_attach((int)fd, (int)target);
+}
+
+static long try_proc(struct launch *l)
+{
+    const struct mount_op op = { .kind = MOUNT_PROC, .path = "/proc" };
+
+    return proc_mount(l, &op);
+}
+
+/* Is pid_max the namespace's own? limit_pids (linux/devproc.c) takes care that it is not the host's. */
+static long try_pid_limit(struct launch *l)
+{
+    char text[16] = "";
+
+    l->plan.pid_max = 4000;
+    l->plan.layers = LAYER_BIT(LAYER_LIMITS);
+    long r = try_proc(l);
+    if (r < 0)
+        return r;
+    long fd = SYS4(__NR_openat, SYS_AT_FDCWD, "/proc/sys/kernel/pid_max",
+                   SYS_O_RDONLY | SYS_O_CLOEXEC, 0);
+    if (fd < 0)
+        return fd;
+    (void)TRY3(__NR_read, fd, text, sizeof text - 1);
+    return text_eq(text, "4000\n") ? 0 : -EACCES;
+}
+
+static const struct attempt attempts[] = {
+    { "userns", CLONE_NEWUSER, try_nothing },
+    { "mounts", CLONE_NEWUSER | CLONE_NEWNS, try_mounts },
+    { "pidns", CLONE_NEWUSER | CLONE_NEWPID, try_nothing },
+    { "proc", CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, try_proc },
+    { "netns", CLONE_NEWUSER | CLONE_NEWNET, netns_loopback },
+    { "ipcns", CLONE_NEWUSER | CLONE_NEWIPC, try_nothing },
+    { "utsns", CLONE_NEWUSER | CLONE_NEWUTS, try_nothing },
+    { "cgroupns", CLONE_NEWUSER | CLONE_NEWCGROUP, try_nothing },
+    { "pidlimit", CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, try_pid_limit },
+};
+
+static ATTR_NORETURN void attempt_child(struct launch *l, const struct attempt *a)
+{
+    long r = userns_map_self(l);
+
+    if (r >= 0)
+        r = a->run(l);
+    launcher_exit(r < 0 ? (int)-r : 0); /* the exit code is the errno */
+}
+
+static long attempt_run(struct launch *l, const struct attempt *a)
+{
+    int sync[2], status = 0;
+    long r = SYS2(__NR_pipe2, sync, SYS_O_CLOEXEC);
+
+    if (r < 0)
+        return r;
+    l->sync_fd = sync[0];
+    long pid = SYS5(__NR_clone, a->flags | SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0) {
+        file_close(sync[1]);
+        attempt_child(l, a);
+    }
+    r = pid;
+    if (pid > 0 && l->plan.map_all_ids)
+        r = userns_map_child(l, (int)pid);
+    if (r >= 0)
+        r = SYS3(__NR_write, sync[1], "m", 1);
+    file_close(sync[0]);
+    file_close(sync[1]);
+    if (pid < 0)
+        return pid;
+    long waited = SYS4(__NR_wait4, pid, &status, 0, 0);
+    if (r < 0 || waited < 0)
+        return r < 0 ? r : waited;
+    return (status & 0x7f) ? -EIO : -(status >> 8 & 0xff);
+}
+
+int probe_run(void)
+{
+    struct launch l = {
+        .plan = {
+            .uid = (uint32_t)TRY0(__NR_geteuid),
+            .gid = (uint32_t)TRY0(__NR_getegid),
+            .map_all_ids = TRY0(__NR_geteuid) == 0,
+        },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
+        report_probe(attempts[i].name, attempt_run(&l, &attempts[i]), 0);
+
+    long abi = landlock_abi();
+    report_probe("landlock", abi < 0 ? abi : 0, abi < 0 ? 0 : (int)abi);
+
+    uint32_t action = SECCOMP_RET_ERRNO;
+    report_probe("seccomp", SYS3(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action), 0);
+    action = SECCOMP_RET_USER_NOTIF;
+    report_probe("notify", SYS3(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action), 0);
+    return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages to the host, one datagram each. A host that is gone is noticed elsewhere (lifeline), so a
+ * failing send changes nothing here.
+ */
+#include <linux/socket.h>
+#include <linux/uio.h>
+
+#include "launcher/launcher.h"
+
+#define MSG_NOSIGNAL_FLAG 0x4000
+#define SCM_RIGHTS_TYPE   1
+#define SOL_SOCKET_LEVEL  1
+
+struct msghdr_kernel {
+    void *name;
+    int name_len;
+    struct iovec *iov;
+    size_t iov_len;
+    void *control;
+    size_t control_len;
+    unsigned flags;
+};
+
+struct control_fd {
+    size_t len;
+    int level, type;
+    int fd;
+    int pad;
+};
+
+static void report_send(const struct status_msg *msg, int fd)
+{
+    struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = sizeof *msg };
+    struct control_fd control = {
+        .len = sizeof(size_t) + 3 * sizeof(int),
+        .level = SOL_SOCKET_LEVEL,
+        .type = SCM_RIGHTS_TYPE,
+        .fd = fd,
+    };
+    struct msghdr_kernel header = { .iov = &iov, .iov_len = 1 };
+
+    if (fd >= 0) {
+        header.control = &control;
+        header.control_len = sizeof control;
+    }
+    (void)TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG);
+}
+
+static void set_step(struct status_msg *msg, const char *step)
+{
+    text_append(msg->step, sizeof msg->step, step);
+}
+
+void report_failed(const char *step, long err, const char *object)
+{
+    struct status_msg msg = { .kind = STATUS_FAILED, .err = (int32_t)-err };
+
+    set_step(&msg, step);
+    msg.text_len = (uint32_t)text_append(msg.text, sizeof msg.text, object ? object : "");
+    report_send(&msg, -1);
+}
+
+void report_started(const struct launch *l)
+{
+    struct status_msg msg = {
+        .kind = STATUS_STARTED,
+        .layers = l->enforced,
+        .detail = l->landlock_abi,
+    };
+
+    report_send(&msg, -1);
+}
+
+void report_tty(int master)
+{
+    struct status_msg msg = { .kind = STATUS_TTY };
+
+    report_send(&msg, master);
+}
+
+void report_state(uint32_t kind, int value)
+{
+    struct status_msg msg = { .kind = kind, .value = value };
+
+    report_send(&msg, -1);
+}
+
+void report_exited(int wait_status, uint32_t detail, const struct status_msg *usage)
+{
+    struct status_msg msg = *usage;
+
+    msg.kind = STATUS_EXITED;
+    msg.value = wait_status;
+    msg.detail = detail;
+    report_send(&msg, -1);
+}
+
+void report_probe(const char *name, long err, int value)
+{
+    struct status_msg msg = { .kind = STATUS_PROBE, .err = (int32_t)-err, .value = value };
+
+    set_step(&msg, name);
+    report_send(&msg, -1);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of things. Each step applies one layer of the plan or prepares the next; its name is what
+ * errors, `agentbox plan` and the fault tests call it. The first failure ends the run.
+ */
+#include <asm/signal.h>
+#include <linux/prctl.h>
+
+#include "launcher/launcher.h"
+#include "launcher/steps.h"
+
+/* Away from the caller's terminal and group. */
+static long step_session(struct launch *l)
+{
+    l->object = "session";
+    return SYS0(__NR_setsid);
+}
+
+static long step_hostname(struct launch *l)
+{
+    l->object = l->plan.hostname;
+    return SYS2(__NR_sethostname, l->plan.hostname, text_len(l->plan.hostname));
+}
+
+/* Keys that the caller possesses stay outside. Kernels without keyrings have none to leave. */
+static long step_keyring(struct launch *l)
+{
+    const int join_session_keyring = 1;
+
+    l->object = "session keyring";
+    long r = SYS2(__NR_keyctl, join_session_keyring, 0);
+    return r == -ENOSYS ? 0 : r;
+}
+
+/* The host has put the placeholders in place. */
+static long step_placeholders(struct launch *l)
+{
+    bool held = false;
+    char byte = 0;
+
+    for (uint32_t i = 0; i < l->plan.mount_count; i++)
+        held |= (l->plan.mounts[i].flags & MOUNT_HELD) != 0;
+    if (!held)
+        return 0;
+    l->object = "host";
+    long r = SYS6(__NR_recvfrom, LAUNCH_FD_LIFELINE, &byte, 1, 0, 0, 0);
+    return r < 0 ? r : r == 1 && byte == LIFELINE_GO ? 0 : -ECANCELED;
+}
+
+static long step_terminal(struct launch *l)
+{
+    long r = tty_open(l);
+
+    if (r >= 0 && l->tty_master >= 0) {
+        report_tty(l->tty_master);
+        file_close(l->tty_master);
+    }
+    return r;
+}
+
+/*
+ * Pid 1 goes when the keeper goes. Late, because a change of credentials clears the setting. If the
+ * keeper is gone already, the host closes the lifeline, which pid 1 watches too.
+ */
+static long step_guard(struct launch *l)
+{
+    l->object = "/";
+    long r = SYS1(__NR_chdir, "/");
+    if (r < 0)
+        return r;
+    l->object = "parent death signal";
+    return SYS5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
+static const struct step steps[] = {
+    /* name           layer            apply               */
+    { "identity",     LAYER_USERNS,    userns_map_self     }, /* first: grants what the rest needs */
+    { "session",      LAYER_PIDNS,     step_session        },
+    { "loopback",     LAYER_NETNS,     netns_loopback      },
+    { "hostname",     LAYER_UTSNS,     step_hostname       },
+    { "keyring",      LAYER_SECCOMP,   step_keyring        },
+    { "placeholders", LAYER_MOUNTS,    step_placeholders   },
+    { "mounts",       LAYER_MOUNTS,    mount_view          },
+    { "terminal",     LAYER_MOUNTS,    step_terminal       },
+    { "limits",       LAYER_LIMITS,    limits_apply        },
+    { "privileges",   LAYER_SECCOMP,   caps_drop           }, /* after all that needs capabilities */
+    { "guard",        LAYER_PIDNS,     step_guard          },
+};
+
+long steps_apply(struct launch *l, const char **ret_step)
+{
+    const struct plan *p = &l->plan;
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        uint32_t bit = LAYER_BIT(steps[i].layer);
+
+        *ret_step = steps[i].name;
+        if (!(p->layers & bit) || step_is_left_out(p, bit))
+            continue;
+        long r = steps[i].apply(l);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

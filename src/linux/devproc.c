@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /dev and /proc of the sandbox.
+ *
+ * /dev is a small tmpfs with six harmless nodes of the host (bound, since a user namespace may not
+ * make nodes), its own pseudo terminals and its own shm. /proc is new, of the new pid namespace, and
+ * read-only: what can be written there changes the host (sysctl, sysrq) or belongs to nobody's work.
+ * The limit on pids is written while it can still be.
+ */
+#include <linux/mount.h>
+#include <linux/prctl.h>
+#include <linux/securebits.h>
+#include <linux/stat.h>
+
+#include "linux/launch.h"
+
+static const char *const dev_names[DEV_NODE_COUNT] = { "null",   "zero",    "full",
+                                                       "random", "urandom", "tty" };
+static const char *const dev_paths[DEV_NODE_COUNT] = { "/dev/null",   "/dev/zero",    "/dev/full",
+                                                       "/dev/random", "/dev/urandom", "/dev/tty" };
+static const char *const dev_links[][2] = {
+    { "fd", "/proc/self/fd" },        { "stdin", "/proc/self/fd/0" },
+    { "stdout", "/proc/self/fd/1" },  { "stderr", "/proc/self/fd/2" },
+    { "ptmx", "pts/ptmx" },
+};
+
+long dev_open_nodes(struct launch *l, int *nodes)
+{
+    for (size_t i = 0; i < DEV_NODE_COUNT; i++) {
+        l->object = dev_paths[i];
+        long fd = file_open_path(dev_paths[i]);
+        if (fd < 0)
+            return fd;
+        struct file_id id;
+        long r = file_identify((int)fd, &id);
+        if (r >= 0 && (id.mode & S_IFMT) != S_IFCHR)
+            r = -ENODEV;
+        long tree = r < 0 ? r : mountapi_clone((int)fd);
+        file_close((int)fd);
+        if (tree < 0)
+            return tree;
+        nodes[i] = (int)tree;
+    }
+    return 0;
+}
+
+static long add_node(struct launch *l, int dev, size_t i, int tree)
+{
+    l->object = dev_paths[i];
+    long r = mountapi_set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false);
+    if (r >= 0)
+        r = SYS4(__NR_mknodat, dev, dev_names[i], S_IFREG | 0666, 0);
+    if (r < 0)
+        return r;
+    long target = SYS4(__NR_openat, dev, dev_names[i], SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC,
+                       0);
+    if (target < 0)
+        return target;
+    r = mountapi_attach(tree, (int)target);
+    file_close((int)target);
+    file_close(tree);
+    return r;
+}
+
+static long add_submount(int dev, const char *name, long tree)
+{
+    if (tree < 0)
+        return tree;
+    long r = SYS3(__NR_mkdirat, dev, name, 0755);
+    if (r < 0)
+        return r;
+    long target = SYS4(__NR_openat, dev, name,
+                       SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
+    if (target < 0)
+        return target;
+    r = mountapi_attach((int)tree, (int)target);
+    file_close((int)target);
+    file_close((int)tree);
+    return r;
+}
+
+/* Private since 4.7: every devpts mount is an instance of its own. */
+static long new_devpts(void)
+{
+    long fs = SYS2(__NR_fsopen, "devpts", FSOPEN_CLOEXEC);
+
+    if (fs < 0)
+        return fs;
+    long r = SYS5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0);
+    if (r >= 0)
+        r = SYS5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, "mode", "0620", 0);
+    if (r >= 0)
+        r = SYS5(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0);
+    if (r >= 0)
+        r = SYS3(__NR_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    file_close((int)fs);
+    return r;
+}
+
+long dev_mount(struct launch *l, const struct mount_op *op, const int *nodes)
+{
+    char size[32] = "";
+    long dev = mountapi_tmpfs("64k", "0755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    long r = 0;
+
+    if (dev < 0)
+        return dev;
+    long target = file_open_path(op->path);
+    if (target < 0)
+        return target;
+    r = mountapi_attach((int)dev, (int)target);
+    file_close((int)target);
+
+    for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++)
+        r = add_node(l, (int)dev, i, nodes[i]);
+    for (size_t i = 0; i < ARRAY_LEN(dev_links) && r >= 0; i++)
+        r = SYS3(__NR_symlinkat, dev_links[i][1], dev, dev_links[i][0]);
+    if (r >= 0) {
+        l->object = "/dev/pts";
+        r = add_submount((int)dev, "pts", new_devpts());
+    }
+    if (r >= 0) {
+        l->object = "/dev/shm";
+        text_append_u64(size, sizeof size, op->size);
+        r = add_submount((int)dev, "shm",
+                         mountapi_tmpfs(size, "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+    }
+    l->object = op->path;
+    if (r >= 0)
+        r = mountapi_set((int)dev, MOUNT_ATTR_RDONLY, false);
+    file_close((int)dev);
+    return r;
+}
+
+static long new_proc(void)
+{
+    long fs = SYS2(__NR_fsopen, "proc", FSOPEN_CLOEXEC);
+
+    if (fs < 0)
+        return fs;
+    long r = SYS5(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0);
+    if (r >= 0)
+        r = SYS3(__NR_fsmount, fs, FSMOUNT_CLOEXEC,
+                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+    file_close((int)fs);
+    return r;
+}
+
+static void write_pid_max(const struct plan *p, int proc)
+{
+    char text[16] = "";
+    long fd = TRY4(__NR_openat, proc, "sys/kernel/pid_max", SYS_O_WRONLY | SYS_O_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    text_append_u64(text, sizeof text, p->pid_max);
+    (void)TRY3(__NR_write, fd, text, text_len(text));
+    file_close((int)fd);
+}
+
+/*
+ * pid_max is per pid namespace since 6.14. Before, the file is the whole host's: an ordinary user is
+ * refused there, but uid 0 would be let through by its number alone. So root writes as another
+ * effective uid, with its capabilities kept: they count in our own namespace and nowhere else.
+ * Where the write is refused, RLIMIT_NPROC is the limit; `doctor` says which one a run gets.
+ */
+static void limit_pids(const struct plan *p, int proc)
+{
+    const unsigned nobody = 65534;
+
+    if (!p->pid_max || !(p->layers & LAYER_BIT(LAYER_LIMITS)))
+        return;
+    if (!p->map_all_ids) {
+        write_pid_max(p, proc);
+        return;
+    }
+    if (TRY2(__NR_prctl, PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) < 0 ||
+        TRY3(__NR_setresuid, -1, nobody, -1) < 0)
+        return;
+    write_pid_max(p, proc);
+    (void)TRY3(__NR_setresuid, -1, 0, -1); /* the saved uid is 0: cannot be refused */
+}
+
+long proc_mount(struct launch *l, const struct mount_op *op)
+{
+    long proc = new_proc();
+
+    if (proc < 0)
+        return proc;
+    limit_pids(&l->plan, (int)proc);
+    long r = 0;
+    if (!(op->flags & MOUNT_WRITABLE))
+        r = mountapi_set((int)proc, MOUNT_ATTR_RDONLY, false);
+    long target = r < 0 ? r : file_open_path(op->path);
+    if (target < 0)
+        return target;
+    r = mountapi_attach((int)proc, (int)target);
+    file_close((int)target);
+    file_close((int)proc);
+    return r;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files by descriptor. A path of the plan is resolved once per use, to an O_PATH descriptor, with
+ * symlinks refused (the plan's paths are canonical: a symlink means that somebody changed the tree
+ * since it was planned), and what was found is compared with what was planned.
+ */
+#include <linux/openat2.h>
+#include <linux/stat.h>
+
+#include "linux/sys.h"
+
+#define PIECE_MAX 4000 /* below PATH_MAX, which counts the NUL */
+
+static long open_piece(int dirfd, const char *path, size_t len, bool last)
+{
+    char piece[PIECE_MAX + 1];
+    struct open_how how = {
+        .flags = SYS_O_PATH | SYS_O_CLOEXEC | (last ? SYS_O_NOFOLLOW : SYS_O_DIRECTORY),
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+
+    memcpy(piece, path, len);
+    piece[len] = '\0';
+    return SYS4(__NR_openat2, dirfd, piece, &how, sizeof how);
+}
+
+/* The first len bytes of path. */
+static long open_prefix(const char *path, size_t len)
+{
+    int dirfd = SYS_AT_FDCWD;
+
+    while (len > PIECE_MAX) {
+        size_t cut = PIECE_MAX;
+        while (cut && path[cut] != '/')
+            cut--;
+        if (cut == 0)
+            return -ENAMETOOLONG;
+        long fd = open_piece(dirfd, path, cut, false);
+        file_close(dirfd);
+        if (fd < 0)
+            return fd;
+        dirfd = (int)fd;
+        path += cut + 1;
+        len -= cut + 1;
+    }
+    long fd = open_piece(dirfd, path, len, true);
+    file_close(dirfd);
+    return fd;
+}
+
+long file_open_path(const char *path)
+{
+    return open_prefix(path, text_len(path));
+}
+
+long file_open_parent(const char *path, const char **ret_name)
+{
+    size_t len = text_len(path);
+
+    while (len && path[len - 1] != '/')
+        len--;
+    if (len == 0)
+        return -EINVAL;
+    *ret_name = path + len;
+    return open_prefix(path, len == 1 ? 1 : len - 1);
+}
+
+long file_identify(int fd, struct file_id *ret)
+{
+    struct statx st;
+    long r = SYS5(__NR_statx, fd, "", SYS_AT_EMPTY_PATH,
+                  STATX_TYPE | STATX_MODE | STATX_INO | STATX_MNT_ID, &st);
+
+    if (r < 0)
+        return r;
+    /* The encoding of st_dev that the host's stat(2) shows. */
+    uint64_t major = st.stx_dev_major, minor = st.stx_dev_minor;
+    ret->dev = (major & 0xfffff000u) << 32 | (major & 0xfffu) << 8 | (minor & 0xffffff00u) << 12 |
+               (minor & 0xffu);
+    ret->ino = st.stx_ino;
+    ret->mode = st.stx_mode;
+    ret->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
+    return 0;
+}
+
+long file_write(int dirfd, const char *path, const char *text)
+{
+    long fd = SYS4(__NR_openat, dirfd, path, SYS_O_WRONLY | SYS_O_CLOEXEC, 0);
+
+    if (fd < 0)
+        return fd;
+    long n = SYS3(__NR_write, fd, text, text_len(text));
+    file_close((int)fd);
+    return n < 0 ? n : (size_t)n == text_len(text) ? 0 : -EIO;
+}
+
+void file_close(int fd)
+{
+    if (fd >= 0)
+        (void)TRY1(__NR_close, fd); /* nothing to do about a failing close */
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Landlock: the second fence. Everything that the running kernel's Landlock can handle is handled,
+ * so it is refused unless a rule of the plan grants it: reading and executing everywhere, changes only
+ * below the writable roots, devices in the sandbox's /dev. Signals and abstract sockets do not leave the
+ * domain. The table below says what each ABI added; rights that a kernel does not know are left out,
+ * and the result names the ABI in force.
+ */
+#include <linux/stat.h>
+
+#include "linux/launch.h"
+
+/* Our own names: the headers of a build machine may be older than the kernel that runs. */
+#define FS_EXECUTE     (UINT64_C(1) << 0)
+#define FS_WRITE_FILE  (UINT64_C(1) << 1)
+#define FS_READ_FILE   (UINT64_C(1) << 2)
+#define FS_READ_DIR    (UINT64_C(1) << 3)
+#define FS_REMOVE_DIR  (UINT64_C(1) << 4)
+#define FS_REMOVE_FILE (UINT64_C(1) << 5)
+#define FS_MAKE_CHAR   (UINT64_C(1) << 6)
+#define FS_MAKE_DIR    (UINT64_C(1) << 7)
+#define FS_MAKE_REG    (UINT64_C(1) << 8)
+#define FS_MAKE_SOCK   (UINT64_C(1) << 9)
+#define FS_MAKE_FIFO   (UINT64_C(1) << 10)
+#define FS_MAKE_BLOCK  (UINT64_C(1) << 11)
+#define FS_MAKE_SYM    (UINT64_C(1) << 12)
+#define FS_REFER       (UINT64_C(1) << 13) /* ABI 2 */
+#define FS_TRUNCATE    (UINT64_C(1) << 14) /* ABI 3 */
+#define FS_IOCTL_DEV   (UINT64_C(1) << 15) /* ABI 5 */
+#define SCOPE_ABSTRACT (UINT64_C(1) << 0)  /* ABI 6 */
+#define SCOPE_SIGNAL   (UINT64_C(1) << 1)  /* ABI 6 */
+
+#define RULESET_VERSION   1u
+#define RULE_PATH_BENEATH 1
+
+/* Indexed by ABI; the last row serves all later ones. Network rights (ABI 4) are left to the namespace. */
+static const struct {
+    uint64_t fs, scoped;
+} abi_table[] = {
+    { 0, 0 },
+    { (FS_MAKE_SYM << 1) - 1, 0 },
+    { (FS_REFER << 1) - 1, 0 },
+    { (FS_TRUNCATE << 1) - 1, 0 },
+    { (FS_TRUNCATE << 1) - 1, 0 },
+    { (FS_IOCTL_DEV << 1) - 1, 0 },
+    { (FS_IOCTL_DEV << 1) - 1, SCOPE_ABSTRACT | SCOPE_SIGNAL },
+};
+
+struct ruleset_attr {
+    uint64_t handled_fs, handled_net, scoped;
+};
+
+struct __attribute__((packed)) path_attr {
+    uint64_t allowed;
+    int32_t parent_fd;
+};
+
+#define GRANT_READ_BITS   (FS_EXECUTE | FS_READ_FILE | FS_READ_DIR)
+#define GRANT_DEVICE_BITS (FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define FILE_BITS (FS_EXECUTE | FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+
+static const uint64_t grant_bits[] = {
+    [GRANT_READ] = GRANT_READ_BITS,
+    /* Device nodes are never made or driven from a writable root. */
+    [GRANT_WRITE] = ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV),
+    [GRANT_DEVICE] = GRANT_DEVICE_BITS,
+};
+
+long landlock_abi(void)
+{
+    return SYS3(__NR_landlock_create_ruleset, 0, 0, RULESET_VERSION);
+}
+
+static long create_ruleset(uint64_t fs, uint64_t scoped)
+{
+    struct ruleset_attr attr = { .handled_fs = fs, .scoped = scoped };
+    /* Old kernels refuse a longer struct than they know only if the rest is not zero. */
+    size_t size = scoped ? sizeof attr : sizeof attr.handled_fs;
+
+    return SYS3(__NR_landlock_create_ruleset, &attr, size, 0);
+}
+
+static long add_rule(long ruleset, const struct landlock_rule *rule, uint64_t handled)
+{
+    struct path_attr attr = { .allowed = grant_bits[rule->grant] & handled };
+    long fd = file_open_path(rule->path);
+    struct file_id id;
+
+    if (fd < 0)
+        return rule->flags & MOUNT_OPTIONAL ? 0 : fd;
+    long r = file_identify((int)fd, &id);
+    if (r >= 0) {
+        if ((id.mode & S_IFMT) != S_IFDIR)
+            attr.allowed &= FILE_BITS;
+        attr.parent_fd = (int32_t)fd;
+        r = SYS4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &attr, 0);
+    }
+    file_close((int)fd);
+    return r;
+}
+
+long landlock_apply(struct launch *l)
+{
+    l->object = "ruleset";
+    long abi = landlock_abi();
+    if (abi < 1)
+        return abi < 0 ? abi : -EOPNOTSUPP;
+
+    size_t row = MIN_OF((size_t)abi, ARRAY_LEN(abi_table) - 1);
+    long ruleset = create_ruleset(abi_table[row].fs, abi_table[row].scoped);
+    if (ruleset < 0)
+        return ruleset;
+    for (uint32_t i = 0; i < l->plan.rule_count; i++) {
+        l->object = l->plan.rules[i].path;
+        long r = add_rule(ruleset, &l->plan.rules[i], abi_table[row].fs);
+        if (r < 0)
+            return r;
+    }
+    l->object = "domain";
+    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
+    file_close((int)ruleset);
+    l->landlock_abi = (uint32_t)abi;
+    return r;
+}
+
+/* Pid 1 opens nothing any more. Its signals must still reach the command: no scope. */
+long landlock_close_all(void)
+{
+    long ruleset = create_ruleset(abi_table[1].fs, 0);
+
+    if (ruleset < 0)
+        return ruleset;
+    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
+    file_close((int)ruleset);
+    return r;
+}

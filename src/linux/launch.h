@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the steps of the launcher share: the decoded plan, a few descriptors, a bump allocator, and
+ * the object to name when a step fails. One file in this folder applies one mechanism.
+ */
+#ifndef ABX_LINUX_LAUNCH_H
+#define ABX_LINUX_LAUNCH_H
+
+#include "linux/sys.h"
+#include "plan/plan.h"
+
+struct launch {
+    struct plan plan;
+    uint8_t *memory; /* for steps; never released */
+    size_t memory_size, memory_used;
+
+    int sync_fd;    /* init: the keeper has written the id maps (root only); -1 otherwise */
+    int cwd_fd;     /* O_PATH, where the command starts, in the final view */
+    int tty_fd;     /* slave side, or -1 */
+    int tty_master; /* until it is passed out */
+    uint32_t enforced;
+    uint32_t landlock_abi;
+
+    const char *object; /* what the running step works on; named in its error */
+    long command_error; /* written by the command's process before it ends: -errno of exec */
+    const char *command_step;
+};
+
+/* Zeroed memory for the life of the process, or NULL. */
+void *launch_alloc(struct launch *l, size_t count, size_t size);
+
+/* Each applies one layer and returns 0 or -errno, with l->object set where there is a noun. */
+long userns_map_self(struct launch *l);              /* in the new namespace, by itself */
+long userns_map_child(struct launch *l, int pid);    /* from outside, by root */
+long netns_loopback(struct launch *l);
+long mount_view(struct launch *l);
+long dev_mount(struct launch *l, const struct mount_op *op, const int *nodes);
+long dev_open_nodes(struct launch *l, int *nodes);   /* before the host's /dev is closed */
+long proc_mount(struct launch *l, const struct mount_op *op);
+long tty_open(struct launch *l);
+long limits_apply(struct launch *l);
+long caps_drop(struct launch *l);
+long landlock_apply(struct launch *l);
+long landlock_close_all(void);                       /* for pid 1: nothing at all */
+long landlock_abi(void);
+long seccomp_apply(const struct plan_filter *filter);
+
+#define DEV_NODE_COUNT 6
+
+/* Mount helpers (linux/mountapi.c). Descriptors or -errno. */
+long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr);
+long mountapi_clone(int fd); /* a detached copy of the mount tree at fd */
+long mountapi_clone_at(int fd, const char *name); /* … of one entry below fd, without submounts */
+long mountapi_set(int fd, uint64_t set, bool recursive);
+long mountapi_attach(int tree, int target);
+
+#endif

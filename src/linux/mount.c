@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mount view, in place: no new root, so nothing has to be unmounted.
+ *
+ *   1. copies of what stays writable, and of what a later cover would hide, are taken (detached);
+ *   2. one recursive mount_setattr turns everything read-only, nosuid, nodev and private;
+ *   3. the plan's operations are applied from top to bottom, each on the entry as it is seen then;
+ *   4. tmpfs covers are sealed;
+ *   5. each operation is looked up again by its name and must lead to the mount that was put there.
+ *
+ * The tree may be written by others at this moment (the host, another sandbox in the same directory),
+ * so nothing is believed for longer than a descriptor: an entry must be the (device, inode) that was
+ * planned when it is opened, a symlink anywhere in a path is an error, and (5) catches an entry that
+ * was renamed between being opened and being covered. Any surprise ends the run before it starts.
+ */
+#include <linux/mount.h>
+#include <linux/stat.h>
+
+#include "linux/launch.h"
+
+#define VIEW_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define MS_PRIVATE_PROPAGATION (1u << 18)
+
+
+struct view {
+    struct launch *l;
+    int *trees; /* per operation: the detached copy, later the mount; -1: none */
+    int mask_fd;
+    int nodes[DEV_NODE_COUNT];
+    bool has_dev;
+};
+
+static bool op_is_bind(const struct mount_op *op)
+{
+    return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_BIND_RO || op->kind == MOUNT_PIN;
+}
+
+static bool op_is_mask(const struct mount_op *op)
+{
+    return op->kind == MOUNT_MASK_DIR || op->kind == MOUNT_MASK_FILE;
+}
+
+/* Opens the entry that op is about; it must be the one that was planned. */
+static long open_entry(const struct mount_op *op)
+{
+    long fd = file_open_path(op->path);
+    struct file_id id;
+
+    if (fd < 0)
+        return fd;
+    long r = file_identify((int)fd, &id);
+    if (r >= 0 && op->ino && (op->dev != id.dev || op->ino != id.ino))
+        r = -ESTALE;
+    if (r >= 0 && (op->flags & MOUNT_HELD) && (id.mode & S_IFMT) != S_IFSOCK &&
+        (id.mode & S_IFMT) != S_IFDIR)
+        r = -ESTALE;
+    if (r < 0) {
+        file_close((int)fd);
+        return r;
+    }
+    return fd;
+}
+
+static bool op_may_miss(const struct mount_op *op, long r)
+{
+    return (op->flags & MOUNT_OPTIONAL) && (r == -ENOENT || r == -ENOTDIR || r == -EACCES);
+}
+
+/* The launcher's own working directory: reachable even where its parents are not. */
+static long open_cwd(const struct mount_op *op)
+{
+    long fd = SYS4(__NR_openat, SYS_AT_FDCWD, ".", SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
+    struct file_id id;
+
+    if (fd < 0)
+        return fd;
+    long r = file_identify((int)fd, &id);
+    if (r >= 0 && op->ino && (op->dev != id.dev || op->ino != id.ino))
+        r = -ESTALE;
+    if (r < 0) {
+        file_close((int)fd);
+        return r;
+    }
+    return fd;
+}
+
+/* (1) */
+static long take_copies(struct view *v)
+{
+    const struct plan *p = &v->l->plan;
+
+    for (uint32_t i = 0; i < p->mount_count; i++) {
+        const struct mount_op *op = &p->mounts[i];
+
+        v->trees[i] = -1;
+        v->l->object = op->path;
+        if (op->kind == MOUNT_DEV) {
+            long r = dev_open_nodes(v->l, v->nodes);
+            if (r < 0)
+                return r;
+            v->has_dev = true;
+        }
+        if (!op_is_bind(op) || (op->kind != MOUNT_BIND_RW && !(op->flags & MOUNT_EARLY)))
+            continue;
+
+        long fd = op->flags & MOUNT_CWD ? open_cwd(op) : open_entry(op);
+        if (op_may_miss(op, fd))
+            continue;
+        if (fd < 0)
+            return fd;
+        long tree = mountapi_clone((int)fd);
+        file_close((int)fd);
+        if (tree < 0)
+            return tree;
+        v->trees[i] = (int)tree;
+
+        uint64_t set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+        if (op->kind == MOUNT_BIND_RO)
+            set |= MOUNT_ATTR_RDONLY;
+        long r = mountapi_set((int)tree, set, true);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* (2) */
+static long close_everything(struct launch *l)
+{
+    struct mount_attr attr = { .attr_set = VIEW_ATTRS, .propagation = MS_PRIVATE_PROPAGATION };
+
+    l->object = "/";
+    return SYS5(__NR_mount_setattr, SYS_AT_FDCWD, "/", SYS_AT_RECURSIVE, &attr, sizeof attr);
+}
+
+/*
+ * One tmpfs with an empty directory "d" and an empty file "f", both without any permission, is the
+ * source of all masks. It has to lie somewhere in the view to be copied from: below the new /dev.
+ */
+static long make_mask_source(struct view *v)
+{
+    v->l->object = "mask";
+    long fd = mountapi_tmpfs("64k", "000", VIEW_ATTRS & ~(uint64_t)MOUNT_ATTR_RDONLY);
+    if (fd < 0)
+        return fd;
+    v->mask_fd = (int)fd;
+
+    long r = SYS3(__NR_mkdirat, fd, "d", 0);
+    if (r >= 0)
+        r = SYS4(__NR_mknodat, fd, "f", S_IFREG, 0);
+    if (r >= 0)
+        r = mountapi_set((int)fd, VIEW_ATTRS | MOUNT_ATTR_NOEXEC, false);
+    if (r < 0)
+        return r;
+    long dev = file_open_path("/dev");
+    if (dev < 0)
+        return dev;
+    r = mountapi_attach((int)fd, (int)dev);
+    file_close((int)dev);
+    return r;
+}
+
+/* The tree to put on `target`, made now unless it was taken in (1). */
+static long tree_for(struct view *v, uint32_t i, int target)
+{
+    const struct mount_op *op = &v->l->plan.mounts[i];
+
+    if (v->trees[i] >= 0)
+        return v->trees[i];
+    if (op_is_mask(op))
+        return mountapi_clone_at(v->mask_fd, op->kind == MOUNT_MASK_DIR ? "d" : "f");
+
+    long tree = mountapi_clone(target);
+    if (tree < 0)
+        return tree;
+    uint64_t set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    if (op->kind == MOUNT_BIND_RO)
+        set |= MOUNT_ATTR_RDONLY;
+    long r = mountapi_set((int)tree, set, true);
+    return r < 0 ? r : tree;
+}
+
+static long apply_on_entry(struct view *v, uint32_t i)
+{
+    const struct mount_op *op = &v->l->plan.mounts[i];
+    bool early = op->flags & MOUNT_EARLY;
+
+    if ((op->kind == MOUNT_BIND_RW || early) && v->trees[i] < 0)
+        return 0; /* optional, and not there */
+
+    long target = early ? file_open_path(op->path) : open_entry(op);
+    if (target == -EACCES && (op->flags & MOUNT_CWD))
+        target = open_cwd(op);
+    if (op_may_miss(op, target))
+        return 0;
+    if (target < 0)
+        return target;
+
+    long tree = tree_for(v, i, (int)target);
+    long r = tree < 0 ? tree : mountapi_attach((int)tree, (int)target);
+    file_close((int)target);
+    if (tree >= 0)
+        v->trees[i] = (int)tree;
+    return r;
+}
+
+static long apply_tmpfs(struct view *v, uint32_t i)
+{
+    const struct mount_op *op = &v->l->plan.mounts[i];
+    char size[32] = "", mode[8] = "";
+    uint32_t bits = op->mode & 07777;
+
+    text_append_u64(size, sizeof size, op->size);
+    for (int shift = 9; shift >= 0; shift -= 3) {
+        char digit[2] = { (char)('0' + (bits >> shift & 7)), '\0' };
+        text_append(mode, sizeof mode, digit);
+    }
+
+    long tree = mountapi_tmpfs(size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (tree < 0)
+        return tree;
+    v->trees[i] = (int)tree;
+    long target = file_open_path(op->path);
+    if (target < 0)
+        return target;
+    long r = mountapi_attach((int)tree, (int)target);
+    file_close((int)target);
+    return r;
+}
+
+static long apply_entry(const struct mount_op *op)
+{
+    const char *name;
+    long parent = file_open_parent(op->path, &name);
+
+    if (parent < 0)
+        return parent;
+    long r = -EINVAL;
+    if (op->kind == MOUNT_DIR)
+        r = SYS3(__NR_mkdirat, parent, name, op->mode);
+    else if (op->kind == MOUNT_FILE)
+        r = SYS4(__NR_mknodat, parent, name, S_IFREG | op->mode, 0);
+    else if (op->kind == MOUNT_LINK)
+        r = SYS3(__NR_symlinkat, op->text, parent, name);
+    file_close((int)parent);
+    return r == -EEXIST && op->kind == MOUNT_DIR ? 0 : r;
+}
+
+/* (3) */
+static long apply_op(struct view *v, uint32_t i)
+{
+    const struct mount_op *op = &v->l->plan.mounts[i];
+
+    v->l->object = op->path;
+    if (op_is_bind(op) || op_is_mask(op))
+        return apply_on_entry(v, i);
+    if (op->kind == MOUNT_TMPFS)
+        return apply_tmpfs(v, i);
+    if (op->kind == MOUNT_PROC)
+        return proc_mount(v->l, op);
+    if (op->kind == MOUNT_DEV)
+        return dev_mount(v->l, op, v->nodes);
+    return apply_entry(op);
+}
+
+/* (4) */
+static long seal_covers(struct view *v)
+{
+    const struct plan *p = &v->l->plan;
+
+    for (uint32_t i = 0; i < p->mount_count; i++) {
+        const struct mount_op *op = &p->mounts[i];
+        if (op->kind != MOUNT_TMPFS || !(op->flags & MOUNT_SEAL))
+            continue;
+        v->l->object = op->path;
+        long r = mountapi_set(v->trees[i], MOUNT_ATTR_RDONLY, false);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* (5) What lies at the name is the mount that was put there. */
+static long verify_op(struct view *v, uint32_t i)
+{
+    const struct mount_op *op = &v->l->plan.mounts[i];
+    struct file_id want, got;
+
+    if (v->trees[i] < 0 || (!op_is_bind(op) && !op_is_mask(op)))
+        return 0;
+    v->l->object = op->path;
+    long r = file_identify(v->trees[i], &want);
+    if (r < 0)
+        return r;
+    long fd = file_open_path(op->path);
+    if (fd == -EACCES && (op->flags & MOUNT_CWD))
+        return 0; /* cannot be looked up by name at all, so cannot be swapped by name either */
+    if (fd < 0)
+        return fd == -ENOENT || fd == -ELOOP ? -ESTALE : fd;
+    r = file_identify((int)fd, &got);
+    file_close((int)fd);
+    if (r < 0)
+        return r;
+    if (want.mount != got.mount || want.ino != got.ino || want.dev != got.dev)
+        return -ESTALE;
+    return 0;
+}
+
+/* The command starts where the view now leads, not in the directory below the mounts. */
+static long open_start(struct view *v)
+{
+    const struct plan *p = &v->l->plan;
+
+    v->l->object = p->cwd;
+    long fd = file_open_path(p->cwd);
+    for (uint32_t i = 0; fd < 0 && i < p->mount_count; i++)
+        if ((p->mounts[i].flags & MOUNT_CWD) && v->trees[i] >= 0)
+            fd = v->trees[i];
+    if (fd < 0)
+        return fd;
+    v->l->cwd_fd = (int)fd;
+    return 0;
+}
+
+long mount_view(struct launch *l)
+{
+    struct view v = { .l = l, .mask_fd = -1 };
+    const struct plan *p = &l->plan;
+
+    v.trees = launch_alloc(l, p->mount_count + 1, sizeof *v.trees);
+    if (!v.trees)
+        return -ENOMEM;
+
+    long r = take_copies(&v);
+    if (r >= 0)
+        r = close_everything(l);
+    if (r >= 0)
+        r = make_mask_source(&v);
+    for (uint32_t i = 0; i < p->mount_count && r >= 0; i++)
+        r = apply_op(&v, i);
+    if (r >= 0)
+        r = seal_covers(&v);
+    for (uint32_t i = 0; i < p->mount_count && r >= 0; i++)
+        r = verify_op(&v, i);
+    if (r >= 0)
+        r = open_start(&v);
+    if (r < 0)
+        return r;
+
+    for (uint32_t i = 0; i < p->mount_count; i++)
+        if (v.trees[i] != l->cwd_fd)
+            file_close(v.trees[i]);
+    file_close(v.mask_fd);
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's mount interface by descriptors (open_tree, move_mount, mount_setattr, fsopen…; kernel
+ * 5.12). No path is looked up twice: a mount lands on the very directory entry that was opened.
+ */
+#include <linux/mount.h>
+
+#include "linux/launch.h"
+
+
+long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr)
+{
+    long fs = SYS2(__NR_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+
+    if (fs < 0)
+        return fs;
+
+    long r = SYS5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, "size", size, 0);
+    if (r >= 0)
+        r = SYS5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, "mode", mode, 0);
+    if (r >= 0)
+        r = SYS5(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0);
+    if (r >= 0)
+        r = SYS3(__NR_fsmount, fs, FSMOUNT_CLOEXEC, attr);
+    file_close((int)fs);
+    return r;
+}
+
+#define CLONE_FLAGS (OPEN_TREE_CLONE | SYS_O_CLOEXEC /* OPEN_TREE_CLOEXEC */)
+
+long mountapi_clone(int fd)
+{
+    return SYS3(__NR_open_tree, fd, "", CLONE_FLAGS | SYS_AT_EMPTY_PATH | SYS_AT_RECURSIVE);
+}
+
+long mountapi_clone_at(int fd, const char *name)
+{
+    return SYS3(__NR_open_tree, fd, name, CLONE_FLAGS);
+}
+
+long mountapi_set(int fd, uint64_t set, bool recursive)
+{
+    struct mount_attr attr = { .attr_set = set };
+
+    return SYS5(__NR_mount_setattr, fd, "", SYS_AT_EMPTY_PATH | (recursive ? SYS_AT_RECURSIVE : 0),
+                &attr, sizeof attr);
+}
+
+long mountapi_attach(int tree, int target)
+{
+    return SYS5(__NR_move_mount, tree, "", target, "",
+                MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}

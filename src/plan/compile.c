@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts a plan together from its parts: mounts.c (view, Landlock, placeholders), env.c, limits.c and the
+ * filters of seccomp.c. Trusts policy and facts to be what policy_build and scan_facts return; refuses
+ * an empty command and plans beyond the limits of plan.h.
+ *
+ * All layers are required, except the network namespace where the policy shares the host's network:
+ * what this host cannot do is a matter for whoever applies the plan, not a reason to ask for less.
+ */
+#include "plan/compile.h"
+
+#include "base/path.h"
+#include "plan/codec.h"
+#include "plan/env.h"
+#include "plan/limits.h"
+#include "plan/mounts.h"
+#include "plan/nodes.h"
+#include "plan/seccomp.h"
+#include "policy/presets.h"
+
+#define COMPILE_HOSTNAME "agentbox"
+
+static int32_t check_request(const struct plan_request *request, abx_error **err)
+{
+    if (request->argc == 0 || !request->argv || !request->argv[0] || !request->argv[0][0])
+        return err_new(err, ABX_E_INVALID, "the command is empty");
+    if (request->argc >= PLAN_MAX_STRINGS)
+        return err_new(err, ABX_E_INVALID, "the command has more than %u words", PLAN_MAX_STRINGS);
+    if (request->timeout_ns < 0)
+        return err_new(err, ABX_E_INVALID, "the timeout is negative");
+    return ABX_OK;
+}
+
+static int32_t copy_argv(const struct plan_request *request, struct arena *arena,
+                         struct plan *plan, abx_error **err)
+{
+    const char **argv = arena_alloc(arena, request->argc + 1, sizeof *argv);
+
+    if (!argv)
+        return err_nomem(err);
+    for (size_t i = 0; i < request->argc; i++) {
+        argv[i] = request->argv[i] ? arena_strdup(arena, request->argv[i]) : NULL;
+        if (!argv[i])
+            return request->argv[i] ? err_nomem(err)
+                                    : err_new(err, ABX_E_INVALID, "word %zu of the command is NULL",
+                                              i);
+    }
+    plan->argv = argv;
+    plan->argv_count = (uint32_t)request->argc;
+    return ABX_OK;
+}
+
+static int32_t set_env(const struct policy *policy, const struct facts *facts,
+                       const struct plan_request *request, struct arena *arena, struct plan *plan,
+                       abx_error **err)
+{
+    struct env_result env;
+    int32_t r = env_compile(policy, facts, request->envp, arena, &env, err);
+
+    if (r != ABX_OK)
+        return r;
+    plan->env = env.env;
+    plan->env_count = (uint32_t)env.env_count;
+    plan->path = env.path;
+    return ABX_OK;
+}
+
+static void set_scalars(const struct policy *policy, const struct facts *facts,
+                        const struct plan_request *request, struct plan *plan)
+{
+    const struct seccomp_options options = { policy->unix_sockets, policy->nested };
+
+    plan->layers = LAYER_BIT(LAYER_COUNT) - 1;
+    if (policy->network == NETWORK_ALLOWED) {
+        plan->layers &= ~LAYER_BIT(LAYER_NETNS);
+        plan->network_shared = 1;
+    }
+    plan->required = plan->layers;
+    plan->tty = request->tty;
+    plan->nested = policy->nested;
+    plan->map_all_ids = facts->is_root;
+    plan->uid = facts->uid;
+    plan->gid = facts->gid;
+    plan->umask_bits = facts->umask_bits;
+    plan->timeout_ns = request->timeout_ns;
+    plan->grace_ns = policy->grace_ns;
+    plan->hostname = COMPILE_HOSTNAME;
+    plan->cwd = facts->cwd;
+    seccomp_program(&options, &plan->filter);
+    seccomp_init_program(&plan->init_filter);
+}
+
+int32_t plan_compile(const struct policy *policy, const struct facts *facts,
+                     const struct plan_request *request, struct arena *arena,
+                     const struct plan **ret, abx_error **err)
+{
+    int32_t r = check_request(request, err);
+
+    if (r != ABX_OK)
+        return r;
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    if (!plan)
+        return err_nomem(err);
+
+    set_scalars(policy, facts, request, plan);
+    r = mounts_compile(policy, facts, arena, plan, err);
+    if (r == ABX_OK)
+        r = limits_compile(policy, facts, arena, plan, err);
+    if (r == ABX_OK)
+        r = set_env(policy, facts, request, arena, plan, err);
+    if (r == ABX_OK)
+        r = copy_argv(request, arena, plan, err);
+    if (r == ABX_OK && plan_encoded_size(plan) == 0) {
+        r = err_new(err, ABX_E_INVALID, "the plan is larger than %u MiB", PLAN_MAX_BYTES >> 20);
+        err_hint(err, "fewer rules, a shorter command or a smaller environment");
+    }
+    if (r == ABX_OK)
+        *ret = plan;
+    return r;
+}
+
+const char *plan_notice(const struct policy *policy, const struct facts *facts)
+{
+    if (!(policy->presets & PRESET_BASE))
+        return NULL;
+    for (size_t i = 0; i < facts->path_count; i++) {
+        const struct policy_rule *rule = facts->paths[i].rule;
+        if (rule->access == ACCESS_RW && !(rule->flags & RULE_WORKDIR) &&
+            path_is_beneath(facts->cwd, facts->paths[i].path))
+            return NULL;
+    }
+    return nodes_cwd_refusal(policy, facts);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The compiler: policy + facts + request -> plan. Pure: no system call, no clock, no environment of
+ * its own; the same input gives the same plan, byte for byte.
+ */
+#ifndef ABX_PLAN_COMPILE_H
+#define ABX_PLAN_COMPILE_H
+
+#include "base/arena.h"
+#include "base/defs.h"
+#include "base/err.h"
+#include "plan/facts.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+struct plan_request {
+    const char *const *argv;
+    size_t argc;
+    const char *const *envp; /* NULL-terminated; NULL: empty */
+    bool tty;
+    int64_t timeout_ns; /* 0: none */
+};
+
+/* The plan refers to the strings of policy, facts and request: all live in arena, or as long. */
+int32_t plan_compile(const struct policy *policy, const struct facts *facts,
+                     const struct plan_request *request, struct arena *arena,
+                     const struct plan **ret, abx_error **err);
+
+/*
+ * Why the working directory is not writable although the preset would make it so ("the working
+ * directory is the home directory"), for a notice that goes on with "--rw ."; NULL: it is writable.
+ */
+const char *plan_notice(const struct policy *policy, const struct facts *facts);
+
+#endif

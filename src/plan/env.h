@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The environment of the command. Pure. Values never leave this module except into the result: what
+ * was removed is named, not shown.
+ */
+#ifndef ABX_PLAN_ENV_H
+#define ABX_PLAN_ENV_H
+
+#include "base/arena.h"
+#include "base/defs.h"
+#include "base/err.h"
+#include "plan/facts.h"
+#include "policy/policy.h"
+
+struct env_removed {
+    const char *name;
+    const char *reason; /* "looks like a secret", "loader", … */
+};
+
+struct env_result {
+    const char *const *env; /* "K=V", NULL-terminated */
+    size_t env_count;
+    const struct env_removed *removed; /* without those that environment.unset asked for */
+    size_t removed_count;
+    const char *path; /* the value of PATH inside */
+};
+
+/*
+ * envp is what the command would have outside. In order: env.def removes, the policy's pass, set and
+ * unset are carried out, then TMPDIR (private /tmp), PWD, and HOME and PATH where they are missing.
+ */
+int32_t env_compile(const struct policy *policy, const struct facts *facts,
+                    const char *const *envp, struct arena *arena, struct env_result *ret,
+                    abx_error **err);
+
+/* Why env.def removes a variable, or NULL. */
+const char *env_removal(const char *name, const char *value);
+
+#endif

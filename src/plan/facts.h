@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts: what the machine says about a policy at one moment. probe/scan.c finds them out, tests write
+ * them by hand, plan/compile.c decides with them and asks nothing else. In an arena, immutable.
+ */
+#ifndef ABX_PLAN_FACTS_H
+#define ABX_PLAN_FACTS_H
+
+#include "base/defs.h"
+#include "policy/policy.h"
+
+/* An entry that a rule's text led through and that must not be replaced: a symlink, mostly. */
+struct pin_fact {
+    const char *path; /* the entry itself: canonical parent, own name */
+    uint64_t dev, ino;
+    bool is_link;
+};
+
+/* A rule at one canonical path. A pattern yields one for each match. */
+struct path_fact {
+    const struct policy_rule *rule;
+    const char *why;  /* "--ro src": for people */
+    const char *path; /* canonical; absent components as written */
+    bool exists, is_dir;
+    uint64_t dev, ino;
+    /* If it does not exist: the deepest ancestor that does, a directory; NULL: cannot come to exist. */
+    const char *ancestor;
+    const char *name_root; /* RULE_NAME: the writable root that it was looked for in */
+    const struct pin_fact *pins;
+    uint32_t pin_count;
+};
+
+/* Directories of every Linux that the view replaces; path is NULL if there is none. */
+enum place {
+    PLACE_DEV,
+    PLACE_PROC,
+    PLACE_RUN,
+    PLACE_SHM,
+    PLACE_SYS,
+    PLACE_TMP,
+    PLACE_COUNT,
+};
+
+/* Something below /run that programs need. */
+struct keep_fact {
+    const char *path;
+    const char *target; /* a symlink: where it leads; NULL: not a symlink */
+    bool is_dir;
+    uint64_t dev, ino;
+};
+
+/* Entries of /proc that the view hides. */
+struct proc_fact {
+    const char *path;
+    bool is_dir;
+};
+
+struct facts {
+    uint32_t uid, gid, umask_bits;
+    bool is_root;
+    const char *home; /* canonical; NULL: unknown */
+    const char *cwd;  /* canonical; may be longer than PATH_MAX */
+    uint64_t cwd_dev, cwd_ino;
+
+    const struct path_fact *paths;
+    size_t path_count;
+    const char *places[PLACE_COUNT]; /* canonical */
+    const struct keep_fact *keeps;
+    size_t keep_count;
+    const struct proc_fact *procs;
+    size_t proc_count;
+    const struct keep_fact *top; /* entries of "/", listed only if a rule makes "/" writable */
+    size_t top_count;
+};
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The second half of the mount compiler: one walk over the sorted nodes, with a stack of regions.
+ *
+ * A region is a directory below which one access holds until a deeper node changes it. What an access
+ * costs depends on where it lies: a read-only path inside a writable region needs a mount and pins on
+ * the directories above it (or they could be renamed, and the mount with them); inside a read-only
+ * region it needs nothing. A grant inside a hidden region turns the mask into a sealed tmpfs that
+ * holds nothing but the mount points, mode 0111: what lies beside them cannot be listed.
+ *
+ * Invariants: parents come before children; a path gets at most one mount; whatever is writable is a
+ * BIND_RW, a PIN or a tmpfs of the plan; each name that is only held gets a BIND_RO on its placeholder.
+ * "/" is never mounted (nothing can be mounted over the root of a process): where a rule makes it
+ * writable, each of its entries is, one by one, and new entries in "/" itself stay impossible.
+ */
+#include "plan/mounts.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/nodes.h"
+#include "plan/protocol.h"
+
+#define TMP_DEFAULT_BYTES (UINT64_C(2) << 30)
+#define COVER_BYTES       (UINT64_C(1) << 20) /* mount points only */
+#define NO_OP             UINT32_MAX
+
+enum region_state { REGION_OPEN, REGION_WRITABLE, REGION_HIDDEN, REGION_PRIVATE, REGION_SYSTEM };
+
+struct region {
+    const char *path;
+    enum region_state state;
+    uint32_t uncapped, cap; /* enum access */
+    uint32_t mask;          /* HIDDEN: the MASK_DIR that may have to become a tmpfs */
+    bool is_root;           /* a writable root */
+};
+
+struct walk {
+    const struct policy *policy;
+    const struct facts *facts;
+    struct arena *arena;
+    abx_error **err;
+    bool failed; /* out of memory */
+    struct mount_op nowhere; /* written to when out of memory, never read */
+
+    struct mount_op *ops;
+    struct landlock_rule *rules;
+    struct region *regions;
+    const char **mounted; /* what is a mount, a pin or a made directory, above the current node */
+    const char **held;    /* placeholders */
+    size_t op_count, op_room, rule_count, rule_room;
+    size_t region_count, region_room, mounted_count, mounted_room, held_count, held_room;
+};
+
+/* Room for one more item in a growing array of the arena. */
+static void *grow(struct walk *w, void *items, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return items;
+
+    size_t wanted = *room ? 2 * *room : 32;
+    void *grown = arena_alloc(w->arena, wanted, size);
+
+    if (!grown) {
+        w->failed = true;
+        return NULL;
+    }
+    if (count)
+        memcpy(grown, items, count * size);
+    *room = wanted;
+    return grown;
+}
+
+#define GROW(w, items, count, room)                                                                \
+    ({                                                                                             \
+        void *grown_ = grow(w, (w)->items, (w)->count, &(w)->room, sizeof *(w)->items);            \
+        if (grown_)                                                                                \
+            (w)->items = grown_;                                                                   \
+        grown_ != NULL;                                                                            \
+    })
+
+static struct mount_op *add_op(struct walk *w, uint32_t kind, const char *path, const char *text)
+{
+    if (!path || !text || !GROW(w, ops, op_count, op_room)) {
+        w->failed = true;
+        return &w->nowhere;
+    }
+    struct mount_op *op = &w->ops[w->op_count++];
+    *op = (struct mount_op){ .kind = kind, .path = path, .text = text };
+    return op;
+}
+
+static void add_rule(struct walk *w, uint32_t grant, uint32_t flags, const char *path)
+{
+    if (GROW(w, rules, rule_count, rule_room))
+        w->rules[w->rule_count++] = (struct landlock_rule){ grant, flags, path };
+}
+
+static void add_mounted(struct walk *w, const char *path)
+{
+    if (path && GROW(w, mounted, mounted_count, mounted_room))
+        w->mounted[w->mounted_count++] = path;
+}
+
+static const char *last_mounted(const struct walk *w)
+{
+    return w->mounted_count ? w->mounted[w->mounted_count - 1] : "/";
+}
+
+static void add_region(struct walk *w, struct region region)
+{
+    if (GROW(w, regions, region_count, region_room))
+        w->regions[w->region_count++] = region;
+}
+
+static struct region *here(struct walk *w)
+{
+    return &w->regions[w->region_count - 1];
+}
+
+static uint32_t region_access(const struct region *r)
+{
+    if (r->state == REGION_OPEN)
+        return ACCESS_RO;
+    return r->state == REGION_WRITABLE ? ACCESS_RW : ACCESS_EXCLUDE;
+}
+
+/* Drops what does not lie above path. The first region, "/", stays. */
+static void leave_regions(struct walk *w, const char *path)
+{
+    while (w->region_count > 1 && !path_is_beneath(path, here(w)->path))
+        w->region_count--;
+    while (w->mounted_count && !path_is_beneath(path, last_mounted(w)))
+        w->mounted_count--;
+}
+
+/* A pin or a new directory for each directory between the last mount and path. */
+static void add_between(struct walk *w, const char *path, uint32_t kind, uint32_t mode,
+                        const char *why)
+{
+    const char *above = last_mounted(w);
+    size_t pos = above[1] ? strlen(above) : 0;
+
+    if (str_eq(above, path))
+        return;
+    for (;;) {
+        pos += 1 + strcspn(path + pos + 1, "/");
+        if (!path[pos])
+            return;
+        const char *dir = arena_strndup(w->arena, path, pos);
+        add_op(w, kind, dir, why)->mode = mode;
+        add_mounted(w, dir);
+        if (w->failed)
+            return;
+    }
+}
+
+static void add_pins(struct walk *w, const char *path, const char *why)
+{
+    if (here(w)->state == REGION_WRITABLE)
+        add_between(w, path, MOUNT_PIN, 0, arena_printf(w->arena, "holds %s", why));
+}
+
+/* Makes path, in a hidden or private region, something that can be mounted on. */
+static void add_mount_point(struct walk *w, const struct node *n, bool itself)
+{
+    struct region *r = here(w);
+    bool hidden = r->state == REGION_HIDDEN;
+    uint32_t mode = hidden ? 0111 : 0755;
+
+    if (hidden && r->mask != NO_OP) {
+        struct mount_op *op = &w->ops[r->mask];
+        if (op->kind == MOUNT_MASK_DIR)
+            *op = (struct mount_op){ .kind = MOUNT_TMPFS, .flags = MOUNT_SEAL, .mode = 0111,
+                                     .size = COVER_BYTES, .path = op->path, .text = op->text };
+    }
+    add_between(w, n->path, MOUNT_DIR, mode, "mount point");
+    if (itself)
+        add_op(w, n->is_dir ? MOUNT_DIR : MOUNT_FILE, n->path, "mount point")->mode =
+            n->is_dir ? mode : mode & 0666;
+}
+
+static void bind_node(struct walk *w, const struct node *n, uint32_t access)
+{
+    bool covered = region_access(here(w)) == ACCESS_EXCLUDE;
+    bool optional = n->kind == NODE_KEEP ||
+                    (access == ACCESS_RW && n->rule && (n->rule->flags & RULE_IF_PRESENT));
+
+    if (covered)
+        add_mount_point(w, n, true);
+    else
+        add_pins(w, n->path, n->why);
+
+    struct mount_op *op = add_op(w, access == ACCESS_RW ? MOUNT_BIND_RW : MOUNT_BIND_RO, n->path,
+                                 n->why);
+    op->dev = n->dev;
+    op->ino = n->ino;
+    op->flags = (covered ? MOUNT_EARLY : 0) | (optional ? MOUNT_OPTIONAL : 0);
+    if (access == ACCESS_RW && str_eq(n->path, w->facts->cwd))
+        op->flags |= MOUNT_CWD;
+    if (access == ACCESS_RW)
+        add_rule(w, GRANT_WRITE, optional ? MOUNT_OPTIONAL : 0, n->path);
+    add_mounted(w, n->path);
+}
+
+static void mask_node(struct walk *w, const struct node *n)
+{
+    add_pins(w, n->path, n->why);
+    struct mount_op *op = add_op(w, n->is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE, n->path, n->why);
+    op->dev = n->dev;
+    op->ino = n->ino;
+    add_mounted(w, n->path);
+}
+
+static bool name_counts(const struct walk *w, const char *name_root)
+{
+    if (!name_root)
+        return true;
+    for (size_t i = w->region_count; i-- > 0;)
+        if (w->regions[i].is_root && str_eq(w->regions[i].path, name_root))
+            return true;
+    return false;
+}
+
+static void visit_rule(struct walk *w, const struct node *n)
+{
+    struct region *r = here(w);
+    struct region new = *r;
+    bool protects = n->rule && (n->rule->flags & RULE_PROTECT);
+
+    if (!n->exists || !name_counts(w, n->name_root))
+        return;
+    new.path = n->path;
+    if (n->kind == NODE_RULE && n->rule)
+        new.uncapped = protects ? MIN_OF(n->rule->access, r->uncapped) : n->rule->access;
+    new.cap = MIN_OF(r->cap, n->cap);
+
+    uint32_t access = MIN_OF(new.uncapped, new.cap);
+
+    new.is_root = access == ACCESS_RW && n->rule && n->rule->access == ACCESS_RW;
+    if (access != region_access(r) && n->path[1] && r->state != REGION_SYSTEM) {
+        new.mask = NO_OP;
+        if (access == ACCESS_EXCLUDE) {
+            mask_node(w, n);
+            new.state = REGION_HIDDEN;
+            new.mask = (uint32_t)w->op_count - 1;
+        } else {
+            bind_node(w, n, access);
+            new.state = access == ACCESS_RW ? REGION_WRITABLE : REGION_OPEN;
+        }
+    }
+    add_region(w, new);
+}
+
+static uint64_t tmp_bytes(const struct policy *p)
+{
+    if (p->tmp_bytes)
+        return p->tmp_bytes;
+    return p->max_memory ? MIN_OF(p->max_memory, TMP_DEFAULT_BYTES) : TMP_DEFAULT_BYTES;
+}
+
+static void cover_run(struct walk *w, const struct node *n)
+{
+    struct mount_op *op = add_op(w, MOUNT_TMPFS, n->path, n->why);
+
+    op->mode = 0755;
+    op->size = COVER_BYTES;
+    op->flags = MOUNT_SEAL;
+    if (str_eq(n->path, "/run")) {
+        add_op(w, MOUNT_DIR, "/run/agentbox", "of this sandbox")->mode = 0555;
+        add_op(w, MOUNT_FILE, "/run/agentbox/inside", "marks the sandbox")->mode = 0444;
+    }
+}
+
+static void visit_cover(struct walk *w, const struct node *n)
+{
+    struct mount_op *op;
+    struct region new = *here(w);
+
+    new.path = n->path;
+    new.state = n->place == PLACE_PROC || n->place == PLACE_DEV ? REGION_SYSTEM : REGION_PRIVATE;
+    new.uncapped = ACCESS_EXCLUDE;
+    new.mask = NO_OP;
+    new.is_root = false;
+    if (here(w)->state == REGION_HIDDEN || here(w)->state == REGION_PRIVATE)
+        add_mount_point(w, &(struct node){ .path = n->path, .is_dir = true }, true);
+    else
+        add_pins(w, n->path, n->why);
+
+    switch (n->place) {
+    case PLACE_TMP:
+        op = add_op(w, MOUNT_TMPFS, n->path, n->why);
+        op->mode = 01777;
+        op->size = tmp_bytes(w->policy);
+        add_rule(w, GRANT_WRITE, 0, n->path);
+        break;
+    case PLACE_RUN:
+        cover_run(w, n);
+        break;
+    case PLACE_PROC:
+        op = add_op(w, MOUNT_PROC, n->path, n->why);
+        /* Root's number alone lets it write sysctls of the host. */
+        if (w->policy->nested && !w->facts->is_root) {
+            op->flags = MOUNT_WRITABLE;
+            add_rule(w, GRANT_WRITE, 0, n->path);
+        }
+        break;
+    case PLACE_DEV:
+        add_op(w, MOUNT_DEV, n->path, n->why)->size = tmp_bytes(w->policy) / 2;
+        add_rule(w, GRANT_DEVICE, 0, n->path);
+        break;
+    default: /* PLACE_SHM: part of the new /dev */
+        add_rule(w, GRANT_WRITE, 0, n->path);
+        break;
+    }
+    add_mounted(w, n->path);
+    add_region(w, new);
+}
+
+static void visit_hold(struct walk *w, const struct node *n)
+{
+    struct region new = *here(w);
+
+    if (here(w)->state != REGION_WRITABLE || str_eq(last_mounted(w), n->path) ||
+        !name_counts(w, n->name_root))
+        return;
+    add_pins(w, n->path, n->why);
+    add_op(w, MOUNT_BIND_RO, n->path, n->why)->flags = MOUNT_HELD;
+    add_mounted(w, n->path);
+    if (GROW(w, held, held_count, held_room))
+        w->held[w->held_count++] = n->path;
+    new.path = n->path;
+    new.state = REGION_OPEN;
+    new.uncapped = ACCESS_RO;
+    new.is_root = false;
+    add_region(w, new);
+}
+
+static void visit_pin(struct walk *w, const struct node *n)
+{
+    if (here(w)->state != REGION_WRITABLE || str_eq(last_mounted(w), n->path))
+        return;
+    add_pins(w, n->path, n->why);
+    struct mount_op *op = add_op(w, MOUNT_PIN, n->path,
+                                 arena_printf(w->arena, "leads to %s", n->why));
+    op->dev = n->dev;
+    op->ino = n->ino;
+    add_mounted(w, n->path);
+}
+
+static void visit_keep(struct walk *w, const struct node *n)
+{
+    if (here(w)->state != REGION_PRIVATE)
+        return;
+    if (!n->target) {
+        bind_node(w, n, ACCESS_RO);
+        return;
+    }
+    add_mount_point(w, n, false);
+    add_op(w, MOUNT_LINK, n->path, n->target);
+}
+
+static int32_t visit_cwd(struct walk *w, const struct node *n)
+{
+    const struct region *r = here(w);
+
+    if (region_access(r) != ACCESS_EXCLUDE ||
+        (r->state != REGION_HIDDEN && str_eq(r->path, n->path)))
+        return ABX_OK;
+    int32_t code = err_new(w->err, ABX_E_INVALID, "working directory '%s': hidden in the sandbox",
+                           n->path);
+    err_subject(w->err, n->path);
+    err_hint(w->err, "grant it with --ro or --rw, or start elsewhere with -C DIR");
+    return code;
+}
+
+static int32_t visit(struct walk *w, const struct node *n)
+{
+    leave_regions(w, n->path);
+    switch (n->kind) {
+    case NODE_RULE:
+    case NODE_TOP:
+        visit_rule(w, n);
+        break;
+    case NODE_COVER:
+        visit_cover(w, n);
+        break;
+    case NODE_MASK:
+        if (here(w)->state == REGION_SYSTEM)
+            add_op(w, n->is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE, n->path, n->why)->flags =
+                MOUNT_OPTIONAL;
+        break;
+    case NODE_KEEP:
+        visit_keep(w, n);
+        break;
+    case NODE_HOLD:
+        visit_hold(w, n);
+        break;
+    case NODE_PIN:
+        visit_pin(w, n);
+        break;
+    case NODE_CWD:
+        return visit_cwd(w, n);
+    }
+    return ABX_OK;
+}
+
+/* The parent of a held name ends at this byte. */
+static size_t parent_length(const char *path)
+{
+    return (size_t)(path_basename(path) - path) - 1;
+}
+
+static bool same_parent(const char *a, const char *b)
+{
+    return parent_length(a) == parent_length(b) && memcmp(a, b, parent_length(a)) == 0;
+}
+
+/* Groups the placeholders by directory. */
+static int32_t make_holds(struct walk *w, struct plan *plan)
+{
+    struct plan_hold *holds = arena_alloc(w->arena, LAUNCH_MAX_HOLDS, sizeof *holds);
+    bool *done = arena_alloc(w->arena, w->held_count, sizeof *done);
+
+    if (!holds || !done)
+        return err_nomem(w->err);
+    for (size_t i = 0; i < w->held_count; i++) {
+        if (done[i])
+            continue;
+        if (plan->hold_count == LAUNCH_MAX_HOLDS) {
+            int32_t r = err_new(w->err, ABX_E_CONFIG,
+                                "protect absent names in more than %d directories",
+                                LAUNCH_MAX_HOLDS);
+            err_subject(w->err, w->held[i]);
+            err_hint(w->err, "name a common parent, or make the directories");
+            return r;
+        }
+        struct plan_hold *hold = &holds[plan->hold_count++];
+        const char **names = arena_alloc(w->arena, w->held_count - i, sizeof *names);
+        hold->directory = arena_strndup(w->arena, w->held[i], MAX_OF(parent_length(w->held[i]), 1));
+        if (!names || !hold->directory)
+            return err_nomem(w->err);
+        for (size_t j = i; j < w->held_count; j++)
+            if (!done[j] && same_parent(w->held[i], w->held[j])) {
+                names[hold->count++] = path_basename(w->held[j]);
+                done[j] = true;
+            }
+        hold->names = names;
+    }
+    plan->holds = holds;
+    return ABX_OK;
+}
+
+int32_t mounts_compile(const struct policy *policy, const struct facts *facts, struct arena *arena,
+                       struct plan *plan, abx_error **err)
+{
+    struct walk w = { .policy = policy, .facts = facts, .arena = arena, .err = err };
+    const struct node *nodes;
+    size_t count;
+    int32_t r = nodes_collect(policy, facts, arena, &nodes, &count, err);
+
+    if (r != ABX_OK)
+        return r;
+    add_region(&w, (struct region){ .path = "/", .state = REGION_OPEN, .uncapped = ACCESS_RO,
+                                    .cap = ACCESS_RW, .mask = NO_OP });
+    add_rule(&w, GRANT_READ, 0, "/");
+    for (size_t i = 0; i < count && r == ABX_OK && !w.failed; i++)
+        r = visit(&w, &nodes[i]);
+    if (w.failed)
+        return err_nomem(err);
+    if (r == ABX_OK)
+        r = make_holds(&w, plan);
+    if (r != ABX_OK)
+        return r;
+    if (w.op_count > PLAN_MAX_MOUNTS || w.rule_count > PLAN_MAX_RULES) {
+        r = err_new(err, ABX_E_CONFIG, "the rules need %zu mounts; at most %u are possible",
+                    w.op_count, PLAN_MAX_MOUNTS);
+        err_hint(err, "name parents instead of many single paths");
+        return r;
+    }
+    plan->mounts = w.ops;
+    plan->mount_count = (uint32_t)w.op_count;
+    plan->rules = w.rules;
+    plan->rule_count = (uint32_t)w.rule_count;
+    return ABX_OK;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan: everything that a run enforces, as plain data.
+ *
+ * plan/compile.c makes one from a policy and facts; plan/dump.c prints it; plan/codec.c turns it
+ * into bytes and back; the launcher applies it in the order of its step table and adds nothing.
+ * A plan is immutable once made. All memory belongs to the arena it was made in.
+ *
+ * Freestanding: the launcher includes this header without a libc.
+ */
+#ifndef ABX_PLAN_PLAN_H
+#define ABX_PLAN_PLAN_H
+
+#include "base/defs.h"
+
+/* Layers, as they appear in `enforced`, in `doctor` and in errors. Bit numbers. */
+enum plan_layer {
+    LAYER_USERNS,
+    LAYER_MOUNTS,
+    LAYER_PIDNS,
+    LAYER_NETNS,
+    LAYER_IPCNS,
+    LAYER_UTSNS,
+    LAYER_CGROUPNS,
+    LAYER_LANDLOCK,
+    LAYER_SECCOMP,
+    LAYER_LIMITS,
+    LAYER_COUNT,
+};
+#define LAYER_BIT(layer) (UINT32_C(1) << (layer))
+
+/*
+ * One change of the mount view. The list is applied from top to bottom, parents before children.
+ * Paths are absolute, canonical (no symlink, no "." or "..") and may be longer than PATH_MAX.
+ */
+enum mount_kind {
+    MOUNT_BIND_RW,   /* path onto itself, writable; its submounts come along */
+    MOUNT_BIND_RO,   /* path onto itself, read-only */
+    MOUNT_PIN,       /* path onto itself, writable: an ancestor that must not be renamed away */
+    MOUNT_MASK_DIR,  /* an empty directory, mode 000 */
+    MOUNT_MASK_FILE, /* an empty file, mode 000 */
+    MOUNT_TMPFS,     /* a new tmpfs: mode, size; read-only at the end if MOUNT_SEAL is set */
+    MOUNT_PROC,      /* a new proc of the new pid namespace, read-only unless MOUNT_WRITABLE */
+    MOUNT_DEV,       /* a minimal /dev: null zero full random urandom tty ptmx pts fd std* */
+    MOUNT_DIR,       /* mkdir inside a tmpfs of this plan; mode */
+    MOUNT_FILE,      /* an empty file inside a tmpfs of this plan; mode */
+    MOUNT_LINK,      /* a symlink inside a tmpfs of this plan; text is its target */
+    MOUNT_KIND_COUNT,
+};
+
+#define MOUNT_SEAL     0x1u /* TMPFS: made read-only when all mounts are in place */
+#define MOUNT_EARLY    0x2u /* BIND_*: the source is hidden by a cover further up in the list */
+#define MOUNT_OPTIONAL 0x4u /* a path that is gone by now is not an error */
+#define MOUNT_CWD      0x8u /* BIND_RW: the source is the working directory the launcher was given */
+#define MOUNT_WRITABLE 0x10u
+#define MOUNT_HELD     0x20u /* BIND_RO: the path is a placeholder that the host makes for the run */
+
+struct mount_op {
+    uint32_t kind; /* enum mount_kind */
+    uint32_t flags;
+    uint32_t mode;
+    uint64_t size; /* TMPFS: bytes */
+    uint64_t dev;  /* BIND_*, PIN, MASK_*: what path must be (st_dev, st_ino); 0: not checked */
+    uint64_t ino;
+    const char *path;
+    const char *text; /* LINK: target. Otherwise why the op is there ("--ro src", "@git", …) */
+};
+
+/* Landlock: rights by meaning; the launcher turns them into the bits of the kernel's ABI. */
+enum landlock_grant {
+    GRANT_READ,   /* read files, list directories, execute */
+    GRANT_WRITE,  /* all of it */
+    GRANT_DEVICE, /* read, write and ioctl, no creation */
+};
+struct landlock_rule {
+    uint32_t grant; /* enum landlock_grant */
+    uint32_t flags; /* MOUNT_OPTIONAL */
+    const char *path;
+};
+
+struct plan_filter {
+    uint32_t count;
+    const uint64_t *insns; /* struct sock_filter, 8 bytes each */
+};
+
+struct plan_limit {
+    uint32_t resource; /* RLIMIT_* */
+    uint64_t value;    /* soft and hard */
+};
+
+/* A directory in which the host keeps placeholders for the run (run/hold.c). */
+struct plan_hold {
+    const char *directory;
+    const char *const *names; /* in that directory */
+    uint32_t count;
+};
+
+struct plan {
+    uint32_t layers;   /* bits: what to apply */
+    uint32_t required; /* bits: what the policy asks for; `sandboxed` means layers == required */
+    uint32_t test_skip; /* test builds: layers that pretend to be applied */
+
+    uint32_t tty;            /* 1: a new terminal for the command, master passed out */
+    uint32_t network_shared; /* 1: the host's network namespace */
+    uint32_t nested;         /* 1: allowNestedNamespaces */
+    uint32_t map_all_ids;    /* 1: started by root: identity map of all ids */
+    uint32_t uid, gid;       /* mapped onto themselves */
+    uint32_t umask_bits;
+    uint32_t pid_max;     /* limit of pids in the new namespace; 0: none */
+    int64_t timeout_ns;   /* 0: none */
+    int64_t grace_ns;     /* between the first signal and the end */
+
+    const char *hostname;
+    const char *cwd;  /* inside */
+    const char *path; /* where a name without '/' is looked up */
+
+    uint32_t mount_count, rule_count, limit_count, argv_count, env_count, hold_count;
+    const struct mount_op *mounts;
+    const struct landlock_rule *rules;
+    const struct plan_limit *limits;
+    const char *const *argv; /* NULL-terminated, as is env */
+    const char *const *env;
+    const struct plan_hold *holds; /* for the host only; not in the encoded form */
+    struct plan_filter filter;      /* of the command */
+    struct plan_filter init_filter; /* of pid 1 */
+};
+
+/* Named limits of a plan; the compiler refuses more, the decoder too. */
+#define PLAN_MAX_BYTES   (UINT32_C(64) << 20)
+#define PLAN_MAX_MOUNTS  UINT32_C(65536)
+#define PLAN_MAX_RULES   UINT32_C(65536)
+#define PLAN_MAX_LIMITS  UINT32_C(16)
+#define PLAN_MAX_STRINGS UINT32_C(262144)
+#define PLAN_MAX_INSNS   UINT32_C(4096)
+
+#endif

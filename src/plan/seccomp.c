@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which filter a run gets.
+ *
+ * The programs are constants: tools/gen-seccomp compiles syscalls.def when agentbox is built and
+ * prints seccomp_programs.c, which is linked with this file. So nothing that a run does, and no
+ * configuration, can make a filter that the tests have not seen: there are five of them.
+ */
+#include "plan/seccomp.h"
+
+#include "plan/seccomp_compile.h"
+
+void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
+{
+    *ret = seccomp_programs[SECCOMP_PROGRAM(o->unix_sockets, o->nested)];
+}
+
+void seccomp_init_program(struct plan_filter *ret)
+{
+    *ret = seccomp_programs[SECCOMP_PROGRAM_INIT];
+}

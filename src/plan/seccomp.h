@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The system call filters of a run: constant BPF programs, made at build time from syscalls.def
+ * by tools/gen-seccomp. Choosing one costs nothing and cannot fail.
+ */
+#ifndef ABX_PLAN_SECCOMP_H
+#define ABX_PLAN_SECCOMP_H
+
+#include "base/defs.h"
+#include "plan/plan.h"
+
+struct seccomp_options {
+    bool unix_sockets; /* AF_UNIX sockets by name allowed */
+    bool nested;       /* new namespaces and the mount API allowed */
+};
+
+/* The filter of the command, for the CPU this code was compiled for. */
+void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret);
+/* The filter of pid 1: a short allow-list. */
+void seccomp_init_program(struct plan_filter *ret);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The policy: what the user, the presets and the call ask for, merged. Immutable, in an arena, and
+ * independent of the machine: paths are still as written ("~", relative, patterns). probe/scan.c turns
+ * them into facts, plan/compile.c decides with both.
+ */
+#ifndef ABX_POLICY_POLICY_H
+#define ABX_POLICY_POLICY_H
+
+#include "base/arena.h"
+#include "base/defs.h"
+#include "base/err.h"
+#include "policy/settings.h"
+
+/* In the order of what they allow: the smaller one is the stricter one. */
+enum access {
+    ACCESS_EXCLUDE,
+    ACCESS_RO,
+    ACCESS_RW,
+};
+const char *access_name(uint32_t access); /* "exclude", "ro", "rw" */
+
+#define RULE_GLOB       0x1u  /* text is a pattern */
+#define RULE_FINAL      0x2u  /* a ceiling for all below, whatever other rules say; grants nothing */
+#define RULE_IF_PRESENT 0x4u  /* says nothing about a path that does not exist */
+#define RULE_STORE      0x8u  /* RW: a program's data, not a place where people work */
+#define RULE_WORKDIR    0x10u /* RW: the working directory, granted because it is that */
+#define RULE_PROTECT    0x20u /* only narrows; never makes visible what another rule hides */
+#define RULE_NAME       0x40u /* of names.def: yields to every other rule of its origin */
+
+struct policy_rule {
+    uint32_t access; /* enum access */
+    uint32_t origin; /* enum origin */
+    uint32_t flags;
+    const char *text;   /* as written */
+    const char *source; /* "--ro", "@base", a key */
+};
+
+enum network_mode { NETWORK_FILTERED, NETWORK_BLOCKED, NETWORK_ALLOWED };
+
+enum env_action { ENV_PASS, ENV_SET, ENV_UNSET };
+struct policy_env {
+    uint32_t action; /* enum env_action; carried out in order */
+    uint32_t origin;
+    const char *name;
+    const char *value; /* ENV_SET */
+};
+
+struct policy {
+    const struct policy_rule *rules;
+    size_t rule_count;
+    uint32_t presets;     /* enum preset */
+    bool protect_names;   /* names.def */
+    bool tmp_private;
+    uint64_t tmp_bytes;   /* 0: chosen */
+    uint32_t network;     /* enum network_mode */
+    bool unix_sockets;
+    bool nested;
+    bool strict;          /* fallbackPolicy */
+    uint64_t max_processes, max_memory, max_fds, max_cpu_seconds; /* 0: no limit */
+    uint64_t max_output;  /* 0: no limit */
+    int64_t grace_ns;
+    const char *shell;
+    const struct policy_env *env;
+    size_t env_count;
+};
+
+/*
+ * config and call may be NULL. network.mode "filtered" is ABX_E_UNSUPPORTED until the proxy exists;
+ * it is never treated as anything else.
+ */
+int32_t policy_build(const struct settings *config, const struct settings *call,
+                     struct arena *arena, const struct policy **ret, abx_error **err);
+
+#endif

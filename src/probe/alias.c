@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Second mounts. A file system may be mounted in several places, so what a rule hides or protects at
+ * one path may be seen at another. /proc/self/mountinfo tells which part of which file system lies
+ * where; for each restriction every other place that shows the same thing, or a part of it, gets the
+ * same rule. Trusts the kernel's text, but not its length: a line that does not parse is skipped, and a
+ * second path counts only if it leads to the same inode.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "probe/scan_state.h"
+
+#define ALIAS_MAX_FILE   ((size_t)16 << 20)
+#define ALIAS_MAX_MOUNTS 65536u
+
+struct mount_line {
+    const char *device; /* "8:1" */
+    const char *root;   /* in the file system */
+    const char *point;
+    bool shared; /* another mount shows the same file system */
+};
+
+/* A field of mountinfo: up to the next space, with \040 and the like decoded. */
+static const char *take_field(struct arena *arena, const char **line, const char *end)
+{
+    const char *p = *line;
+    const char *stop = memchr(p, ' ', (size_t)(end - p));
+    size_t len = stop ? (size_t)(stop - p) : (size_t)(end - p), n = 0;
+    char *field = arena_alloc(arena, len + 1, 1);
+
+    *line = stop ? stop + 1 : end;
+    for (size_t i = 0; field && i < len; i++) {
+        if (p[i] == '\\' && i + 3 < len && p[i + 1] >= '0' && p[i + 1] <= '3') {
+            field[n++] = (char)((p[i + 1] - '0') << 6 | (p[i + 2] - '0') << 3 | (p[i + 3] - '0'));
+            i += 3;
+        } else {
+            field[n++] = p[i];
+        }
+    }
+    return field;
+}
+
+static bool parse_line(struct arena *arena, const char *line, const char *end,
+                       struct mount_line *ret)
+{
+    const char *fields[5];
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        fields[i] = take_field(arena, &line, end);
+        if (!fields[i])
+            return false;
+    }
+    *ret = (struct mount_line){ fields[2], fields[3], fields[4], false };
+    return path_is_clean(ret->root) && path_is_clean(ret->point);
+}
+
+static size_t parse_mounts(struct arena *arena, const struct buf *file, struct mount_line *lines,
+                           size_t room)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < file->len && count < room;) {
+        const char *line = file->data + i;
+        const char *end = memchr(line, '\n', file->len - i);
+        if (!end)
+            end = file->data + file->len;
+        i += (size_t)(end - line) + 1;
+        count += parse_line(arena, line, end, &lines[count]);
+    }
+    return count;
+}
+
+/* The mount that path lies on: the deepest, of equals the last. */
+static const struct mount_line *mount_of(const struct mount_line *lines, size_t count,
+                                         const char *path)
+{
+    const struct mount_line *best = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (path_is_beneath(path, lines[i].point) &&
+            (!best || strlen(lines[i].point) >= strlen(best->point)))
+            best = &lines[i];
+    return best;
+}
+
+/* a, then what of path lies below base. */
+static char *transplant(struct arena *arena, const char *a, const char *path, const char *base)
+{
+    const char *rest = base[1] ? path + strlen(base) : path;
+
+    if (!rest[0] || str_eq(rest, "/"))
+        return arena_strdup(arena, a);
+    return arena_printf(arena, "%s%s", a[1] ? a : "", rest);
+}
+
+static int32_t add_alias(struct scan *s, const struct path_fact *fact, const char *path, bool same)
+{
+    struct resolved where;
+    int32_t r = resolve_path(s->arena, &s->root, path, &where, s->err);
+
+    if (r != ABX_OK)
+        return r;
+    if (!where.exists || where.denied || where.pin_count || !str_eq(where.path, path))
+        return ABX_OK;
+    if (same && where.ino != fact->ino)
+        return ABX_OK; /* covered by yet another mount */
+    struct policy_rule *rule = scan_derive(s, fact->rule->access, fact->rule->flags,
+                                           fact->rule->source, fact->rule->text);
+    if (!rule)
+        return err_nomem(s->err);
+    rule->origin = fact->rule->origin;
+    return scan_add(s, rule, &where);
+}
+
+static int32_t aliases_of(struct scan *s, const struct mount_line *lines, size_t count,
+                          struct path_fact fact)
+{
+    const struct mount_line *own = mount_of(lines, count, fact.path);
+
+    if (!own || !own->shared)
+        return ABX_OK;
+    const char *inside = transplant(s->arena, own->root, fact.path, own->point);
+    if (!inside)
+        return err_nomem(s->err);
+    for (size_t i = 0; i < count; i++) {
+        const struct mount_line *m = &lines[i];
+        int32_t r = ABX_OK;
+
+        if (m == own || !str_eq(m->device, own->device))
+            continue;
+        if (path_is_beneath(inside, m->root)) {
+            const char *path = transplant(s->arena, m->point, inside, m->root);
+            if (!path)
+                return err_nomem(s->err);
+            if (!str_eq(path, fact.path))
+                r = add_alias(s, &fact, path, true);
+        } else if (path_is_beneath(m->root, inside) && !path_is_beneath(m->point, fact.path)) {
+            r = add_alias(s, &fact, m->point, false);
+        }
+        if (r != ABX_OK)
+            return r;
+    }
+    return ABX_OK;
+}
+
+static int compare_devices(const void *left, const void *right)
+{
+    const struct mount_line *const *a = left, *const *b = right;
+
+    return strcmp((*a)->device, (*b)->device);
+}
+
+/* False when out of memory. */
+static bool mark_shared(struct arena *arena, struct mount_line *lines, size_t count, bool *ret_any)
+{
+    struct mount_line **sorted = arena_alloc(arena, count, sizeof *sorted);
+
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &lines[i];
+    qsort(sorted, count, sizeof *sorted, compare_devices);
+    *ret_any = false;
+    for (size_t i = 1; i < count; i++)
+        if (str_eq(sorted[i - 1]->device, sorted[i]->device))
+            *ret_any = sorted[i - 1]->shared = sorted[i]->shared = true;
+    return true;
+}
+
+int32_t scan_aliases(struct scan *s)
+{
+    _buf_ struct buf file = { 0 };
+    size_t room = 0, facts = s->count;
+
+    buf_init(&file, ALIAS_MAX_FILE);
+    int e = io_read_file(AT_FDCWD, "/proc/self/mountinfo", &file);
+    if (e < 0)
+        return err_sys(s->err, ABX_E_IO, e, "read '/proc/self/mountinfo'");
+    for (size_t i = 0; i < file.len; i++)
+        room += file.data[i] == '\n';
+    room = MIN_OF(room, ALIAS_MAX_MOUNTS);
+    struct mount_line *lines = arena_alloc(s->arena, room, sizeof *lines);
+    if (!lines)
+        return err_nomem(s->err);
+    size_t count = parse_mounts(s->arena, &file, lines, room);
+    bool any;
+    if (!mark_shared(s->arena, lines, count, &any))
+        return err_nomem(s->err);
+    for (size_t i = 0; any && i < facts; i++) {
+        const struct path_fact *f = &s->paths[i];
+        if (f->rule->access == ACCESS_RW || !f->exists)
+            continue;
+        int32_t r = aliases_of(s, lines, count, *f);
+        if (r != ABX_OK)
+            return r;
+    }
+    return ABX_OK;
+}

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scanner. Order matters: who and where we are, then the places every Linux has, then the rules as
+ * written, then what follows from them (own state, repository, protected names, second mounts).
+ *
+ * Trusts the kernel and the environment of this process ($HOME, $XDG_*), which is the user's. Refuses
+ * a working directory that is gone, '~' without a home, '~user' that nobody is, a grant that cannot be
+ * reached. A restriction that cannot be reached covers the directory that stops us: stricter, never
+ * nothing. The state and config directories of agentbox itself get ceilings that no rule lifts.
+ */
+#include "probe/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "policy/presets.h"
+#include "probe/scan_state.h"
+
+struct policy_rule *scan_derive(struct scan *s, uint32_t access, uint32_t flags, const char *source,
+                                const char *text)
+{
+    struct policy_rule *rule = arena_alloc(s->arena, 1, sizeof *rule);
+
+    if (rule)
+        *rule = (struct policy_rule){ access, ORIGIN_BUILTIN, flags, text, source };
+    return rule;
+}
+
+int32_t scan_count(struct scan *s, const char *what)
+{
+    if (s->entries++ < SCAN_MAX_ENTRIES)
+        return ABX_OK;
+    int32_t r = err_new(s->err, ABX_E_CONFIG, "'%s': more than %u directory entries to look at", what,
+                        SCAN_MAX_ENTRIES);
+    err_subject(s->err, what);
+    err_hint(s->err, "start patterns at a deeper directory, or use fewer '**'");
+    return r;
+}
+
+static int32_t push_fact(struct scan *s, struct path_fact fact)
+{
+    if (s->count == s->room) {
+        size_t room = s->room ? 2 * s->room : 256;
+        struct path_fact *grown = arena_alloc(s->arena, room, sizeof *grown);
+        if (!grown)
+            return err_nomem(s->err);
+        if (s->count)
+            memcpy(grown, s->paths, s->count * sizeof *grown);
+        s->paths = grown;
+        s->room = room;
+    }
+    s->paths[s->count++] = fact;
+    return ABX_OK;
+}
+
+int32_t scan_add(struct scan *s, const struct policy_rule *rule, const struct resolved *where)
+{
+    struct path_fact fact = {
+        .rule = rule,
+        .path = where->path,
+        .exists = where->exists,
+        .is_dir = where->is_dir,
+        .dev = where->dev,
+        .ino = where->ino,
+        .ancestor = where->ancestor,
+        .pins = where->pins,
+        .pin_count = where->pin_count,
+    };
+
+    if (where->denied && rule->access == ACCESS_RW) {
+        if (rule->origin == ORIGIN_BUILTIN || (rule->flags & RULE_GLOB))
+            return ABX_OK;
+        int32_t r = err_sys(s->err, ABX_E_IO, -EACCES, "%s %s: enter '%s'", rule->source,
+                            rule->text, where->path);
+        err_subject(s->err, where->path);
+        return r;
+    }
+    fact.why = arena_printf(s->arena, "%s %s", rule->source, rule->text);
+    return fact.why ? push_fact(s, fact) : err_nomem(s->err);
+}
+
+int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const char *source,
+                      const char *path, struct resolved *ret)
+{
+    struct resolved where;
+    const struct policy_rule *rule = scan_derive(s, access, flags, source, path);
+
+    if (!rule)
+        return err_nomem(s->err);
+    int32_t r = resolve_path(s->arena, &s->root, path, &where, s->err);
+    if (r == ABX_OK)
+        r = scan_add(s, rule, &where);
+    if (r == ABX_OK && ret)
+        *ret = where;
+    return r;
+}
+
+/* ---- who and where ------------------------------------------------------------------------- */
+
+static int32_t find_cwd(struct scan *s, const char *cwd)
+{
+    struct stat st;
+
+    s->cwd.fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *text = getcwd(NULL, 0);
+    int error = errno;
+    const char *own = text && text[0] == '/' ? arena_strdup(s->arena, text) : NULL;
+    bool copied = own || !text || text[0] != '/';
+
+    free(text);
+    if (!copied)
+        return err_nomem(s->err);
+    s->cwd.path = own;
+    if (cwd) {
+        struct resolved where;
+        struct resolve_base base = { s->cwd.fd, own ? own : "/" };
+        if (cwd[0] != '/' && (!own || s->cwd.fd < 0))
+            return err_new(s->err, ABX_E_INVALID, "working directory '%s': relative to one that "
+                           "does not exist", cwd);
+        int32_t r = resolve_path(s->arena, &base, cwd, &where, s->err);
+        if (r != ABX_OK)
+            return r;
+        error = where.denied ? EACCES : !where.exists ? ENOENT : !where.is_dir ? ENOTDIR : 0;
+        if (error) {
+            r = err_sys(s->err, ABX_E_INVALID, -error, "working directory '%s'", cwd);
+            err_subject(s->err, cwd);
+            return r;
+        }
+        s->cwd.path = where.path;
+        fd_close(s->cwd.fd);
+        s->cwd.fd = fd_open_path(AT_FDCWD, where.path);
+    } else if (!own || s->cwd.fd < 0) {
+        int32_t r = err_sys(s->err, ABX_E_INVALID, -(error ? error : ENOENT),
+                            "find the working directory");
+        err_hint(s->err, "it is gone or out of reach; change to another one, or use -C DIR");
+        return r;
+    }
+    if (s->cwd.fd < 0 || fstat(s->cwd.fd, &st) < 0)
+        return err_sys(s->err, ABX_E_IO, s->cwd.fd < 0 ? s->cwd.fd : -errno, "open '%s'",
+                       s->cwd.path);
+    s->facts->cwd = s->cwd.path;
+    s->facts->cwd_dev = (uint64_t)st.st_dev;
+    s->facts->cwd_ino = (uint64_t)st.st_ino;
+    return ABX_OK;
+}
+
+static int32_t find_home(struct scan *s)
+{
+    const char *home = getenv("HOME");
+    struct resolved where;
+
+    s->facts->uid = geteuid();
+    s->facts->gid = getegid();
+    s->facts->is_root = s->facts->uid == 0;
+    s->facts->umask_bits = account_umask();
+    if (!home || home[0] != '/')
+        home = account_home(s->arena, NULL, 0, s->facts->uid);
+    if (!home)
+        return ABX_OK;
+    int32_t r = resolve_path(s->arena, &s->root, home, &where, s->err);
+    if (r != ABX_OK)
+        return r;
+    if (!where.denied && where.exists && where.is_dir)
+        s->home.fd = fd_open_path(AT_FDCWD, where.path);
+    s->home.path = where.denied ? path_clean(s->arena, "/", home) : where.path;
+    s->facts->home = s->home.path;
+    return s->home.path ? ABX_OK : err_nomem(s->err);
+}
+
+static int32_t find_places(struct scan *s)
+{
+    static const char *const names[PLACE_COUNT] = {
+        [PLACE_DEV] = "/dev", [PLACE_PROC] = "/proc", [PLACE_RUN] = "/run",
+        [PLACE_SHM] = "/dev/shm", [PLACE_SYS] = "/sys", [PLACE_TMP] = "/tmp",
+    };
+
+    for (size_t i = 0; i < PLACE_COUNT; i++) {
+        struct resolved where;
+        int32_t r = resolve_path(s->arena, &s->root, names[i], &where, s->err);
+        if (r != ABX_OK)
+            return r;
+        if (where.exists && where.is_dir && !where.denied)
+            s->facts->places[i] = where.path;
+    }
+    return ABX_OK;
+}
+
+/* Entries of /proc that tell about the host. Some only root could read anyway. */
+static int32_t find_procs(struct scan *s)
+{
+    static const struct {
+        const char *path;
+        bool root_only, is_dir;
+    } table[] = {
+        { "/proc/acpi", true, true },          { "/proc/kcore", true, false },
+        { "/proc/key-users", false, false },   { "/proc/keys", false, false },
+        { "/proc/kmsg", true, false },         { "/proc/latency_stats", false, false },
+        { "/proc/sched_debug", false, false }, { "/proc/scsi", true, true },
+        { "/proc/sysrq-trigger", true, false }, { "/proc/timer_list", true, false },
+    };
+    struct proc_fact *procs = arena_alloc(s->arena, ARRAY_LEN(table), sizeof *procs);
+    struct stat st;
+
+    if (!procs)
+        return err_nomem(s->err);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if ((s->facts->is_root || !table[i].root_only) &&
+            fstatat(AT_FDCWD, table[i].path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            procs[s->facts->proc_count++] = (struct proc_fact){ table[i].path,
+                                                                S_ISDIR(st.st_mode) };
+    s->facts->procs = procs;
+    return ABX_OK;
+}
+
+/* What of /run programs need: the systems of NixOS, and where resolv.conf really lies. */
+static int32_t find_keeps(struct scan *s)
+{
+    static const char *const names[] = { "/run/booted-system", "/run/current-system",
+                                         "/run/opengl-driver", "/run/opengl-driver-32" };
+    struct keep_fact *keeps = arena_alloc(s->arena, ARRAY_LEN(names) + 1, sizeof *keeps);
+    struct resolved where;
+    char target[4096];
+    size_t n = 0;
+
+    if (!keeps)
+        return err_nomem(s->err);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        ssize_t len = readlink(names[i], target, sizeof target);
+        if (len <= 0 || len == (ssize_t)sizeof target)
+            continue;
+        keeps[n] = (struct keep_fact){ .path = names[i],
+                                       .target = arena_strndup(s->arena, target, (size_t)len) };
+        if (!keeps[n++].target)
+            return err_nomem(s->err);
+    }
+    int32_t r = resolve_path(s->arena, &s->root, "/etc/resolv.conf", &where, s->err);
+    if (r != ABX_OK)
+        return r;
+    if (where.exists && !where.denied && !where.is_dir && s->facts->places[PLACE_RUN] &&
+        path_is_beneath(where.path, s->facts->places[PLACE_RUN]))
+        keeps[n++] = (struct keep_fact){ .path = where.path, .dev = where.dev, .ino = where.ino };
+    s->facts->keeps = keeps;
+    s->facts->keep_count = n;
+    return ABX_OK;
+}
+
+/* ---- rules --------------------------------------------------------------------------------- */
+
+/* Splits "~…" off: the directory that it means, and the rest, relative to it. */
+static int32_t expand_home(struct scan *s, const struct policy_rule *rule,
+                           struct resolve_base *ret_base, const char **ret_rest)
+{
+    const char *text = rule->text + 1;
+    size_t user_len = strcspn(text, "/");
+    const char *home = user_len ? account_home(s->arena, text, user_len, 0) : s->home.path;
+
+    if (!home) {
+        if (rule->origin == ORIGIN_BUILTIN) {
+            *ret_rest = NULL;
+            return ABX_OK;
+        }
+        int32_t r = err_new(s->err, ABX_E_CONFIG, "%s %s: %s", rule->source, rule->text,
+                            user_len ? "no such user" : "the home directory is unknown");
+        err_subject(s->err, rule->text);
+        if (user_len)
+            err_hint(s->err, "for a file whose name begins with '~' write './%s'", rule->text);
+        else
+            err_hint(s->err, "set HOME, or write the whole path");
+        return r;
+    }
+    text += user_len;
+    if (!user_len && s->home.fd >= 0) {
+        *ret_base = s->home;
+        *ret_rest = text + strspn(text, "/");
+        return ABX_OK;
+    }
+    *ret_base = s->root;
+    *ret_rest = arena_printf(s->arena, "%s%s", home[1] ? home : "", text[0] ? text : "/");
+    return *ret_rest ? ABX_OK : err_nomem(s->err);
+}
+
+static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
+{
+    struct resolve_base base = rule->text[0] == '/' ? s->root : s->cwd;
+    const char *rest = rule->text;
+    struct resolved where;
+    int32_t r = ABX_OK;
+
+    if (rule->text[0] == '~')
+        r = expand_home(s, rule, &base, &rest);
+    if (r != ABX_OK || !rest)
+        return r;
+    r = resolve_path(s->arena, &base, rest, &where, s->err);
+    if (r != ABX_OK || !(rule->flags & RULE_GLOB))
+        return r == ABX_OK ? scan_add(s, rule, &where) : r;
+
+    /* A name may simply hold such characters; then it is meant, and a denial means both. */
+    if (where.exists && !where.denied) {
+        r = scan_add(s, rule, &where);
+        if (r != ABX_OK || rule->access == ACCESS_RW)
+            return r;
+    }
+    return scan_pattern(s, rule, &base, rest);
+}
+
+/* $XDG_… or ~/fallback, and "agentbox" in it. */
+static int32_t protect_own(struct scan *s, const char *variable, const char *fallback,
+                           uint32_t access)
+{
+    const char *value = getenv(variable);
+    const char *dir = value && value[0] == '/' ? path_clean(s->arena, "/", value) : NULL;
+
+    if (!dir && s->home.path)
+        dir = path_join(s->arena, s->home.path, fallback);
+    if (!dir)
+        return s->home.path ? err_nomem(s->err) : ABX_OK;
+    const char *own = path_join(s->arena, dir, "agentbox");
+    if (!own)
+        return err_nomem(s->err);
+    return scan_add_path(s, access, RULE_FINAL, "agentbox", own, NULL);
+}
+
+static int32_t add_name(struct scan *s, const struct resolve_base *root, const struct name_row *row,
+                        bool absent, bool *parent_exists)
+{
+    struct resolved where;
+    bool inside = row->when == NAME_INSIDE, parent = row->when == NAME_PARENT;
+
+    if (inside && !*parent_exists)
+        return ABX_OK;
+    int32_t r = resolve_path(s->arena, root, row->name, &where, s->err);
+    if (r != ABX_OK)
+        return r;
+    if (parent)
+        *parent_exists = where.exists && where.is_dir;
+    if (parent && *parent_exists)
+        return ABX_OK;
+    if (!where.exists && !where.pin_count && !absent)
+        return ABX_OK;
+    const struct policy_rule *rule = scan_derive(
+        s, ACCESS_RO, RULE_PROTECT | RULE_NAME | (absent ? 0 : RULE_IF_PRESENT), "protected",
+        row->name);
+    r = rule ? scan_add(s, rule, &where) : err_nomem(s->err);
+    if (r == ABX_OK)
+        s->paths[s->count - 1].name_root = root->path;
+    return r;
+}
+
+static int32_t scan_names(struct scan *s)
+{
+    size_t rules = s->count;
+    unsigned roots = 0;
+
+    for (size_t i = 0; i < rules; i++) {
+        const struct path_fact f = s->paths[i];
+        bool parent_exists = false;
+
+        if (f.rule->access != ACCESS_RW || !f.exists || !f.is_dir || (f.rule->flags & RULE_STORE))
+            continue;
+        bool workdir = f.rule->flags & RULE_WORKDIR;
+        _fd_ int fd = workdir ? -1 : fd_open_path(AT_FDCWD, f.path);
+        if (!workdir && fd < 0)
+            return err_sys(s->err, ABX_E_IO, fd, "open '%s'", f.path);
+        const struct resolve_base root = { workdir ? s->cwd.fd : fd, f.path };
+        bool hold = !(f.rule->flags & RULE_GLOB) && roots++ < SCAN_MAX_NAME_ROOTS;
+        bool is_home = s->home.path && str_eq(s->home.path, f.path);
+        const struct name_row *row;
+        for (size_t j = 0; (row = name_row(j)); j++) {
+            int32_t r = add_name(s, &root, row, hold && (row->when != NAME_PRESENT || is_home),
+                                 &parent_exists);
+            if (r != ABX_OK)
+                return r;
+        }
+    }
+    return ABX_OK;
+}
+
+/* The entries of "/", if a rule makes it writable: they are what can be mounted. */
+static int32_t find_top(struct scan *s)
+{
+    bool wanted = false;
+    const struct dirent *entry;
+    struct stat st;
+    int32_t r = ABX_OK;
+    size_t room = 0;
+    struct keep_fact *top = NULL;
+
+    for (size_t i = 0; i < s->count; i++)
+        wanted = wanted || (s->paths[i].rule->access == ACCESS_RW && !s->paths[i].path[1]);
+    DIR *dir = wanted ? opendir("/") : NULL;
+    if (!dir)
+        return wanted ? err_sys(s->err, ABX_E_IO, -errno, "read directory '/'") : ABX_OK;
+    while (r == ABX_OK && (entry = readdir(dir))) {
+        if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            S_ISLNK(st.st_mode))
+            continue;
+        r = scan_count(s, "/");
+        if (r == ABX_OK && s->facts->top_count == room) {
+            struct keep_fact *grown = arena_alloc(s->arena, 2 * room + 32, sizeof *grown);
+            if (grown && room)
+                memcpy(grown, top, room * sizeof *grown);
+            top = grown;
+            room = 2 * room + 32;
+        }
+        const char *path = r == ABX_OK ? arena_printf(s->arena, "/%s", entry->d_name) : NULL;
+        if (r == ABX_OK && (!top || !path))
+            r = err_nomem(s->err);
+        if (r == ABX_OK)
+            top[s->facts->top_count++] = (struct keep_fact){
+                .path = path, .is_dir = S_ISDIR(st.st_mode), .dev = (uint64_t)st.st_dev,
+                .ino = (uint64_t)st.st_ino };
+    }
+    (void)closedir(dir);
+    s->facts->top = top;
+    return r;
+}
+
+static int32_t scan_rules(struct scan *s)
+{
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; i < s->policy->rule_count && r == ABX_OK; i++)
+        r = scan_rule(s, &s->policy->rules[i]);
+    if (r == ABX_OK && s->policy->protect_names)
+        r = scan_names(s);
+    if (r == ABX_OK)
+        r = scan_git(s);
+    if (r == ABX_OK)
+        r = protect_own(s, "XDG_STATE_HOME", ".local/state", ACCESS_EXCLUDE);
+    if (r == ABX_OK)
+        r = protect_own(s, "XDG_CONFIG_HOME", ".config", ACCESS_RO);
+    if (r == ABX_OK)
+        r = scan_aliases(s);
+    return r == ABX_OK ? find_top(s) : r;
+}
+
+static void scan_done(struct scan *s)
+{
+    fd_close(s->root.fd);
+    fd_close(s->home.fd);
+    fd_close(s->cwd.fd);
+}
+
+int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *arena,
+                   const struct facts **ret, abx_error **err)
+{
+    __attribute__((cleanup(scan_done))) struct scan s = {
+        .policy = policy, .arena = arena, .err = err,
+        .root = { -1, "/" }, .home = { -1, NULL }, .cwd = { -1, NULL },
+    };
+
+    s.facts = arena_alloc(arena, 1, sizeof *s.facts);
+    if (!s.facts)
+        return err_nomem(err);
+    s.root.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (s.root.fd < 0)
+        return err_sys(err, ABX_E_IO, -errno, "open '/'");
+
+    int32_t r = find_cwd(&s, cwd);
+    if (r == ABX_OK)
+        r = find_home(&s);
+    if (r == ABX_OK)
+        r = find_places(&s);
+    if (r == ABX_OK)
+        r = find_procs(&s);
+    if (r == ABX_OK)
+        r = find_keeps(&s);
+    if (r == ABX_OK)
+        r = scan_rules(&s);
+    if (r != ABX_OK)
+        return r;
+    s.facts->paths = s.paths;
+    s.facts->path_count = s.count;
+    *ret = s.facts;
+    return ABX_OK;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A failed step in words: what was tried on what, and what to do about it. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "run/run.h"
+
+static const struct {
+    const char *step;
+    int error;
+    const char *text;
+} hints[] = {
+#define HINT(step, error, text) { step, error, text },
+#include "run/hints.def"
+#undef HINT
+};
+
+static const char *hint_for(const char *step, int error)
+{
+    for (size_t i = 0; i < ARRAY_LEN(hints); i++)
+        if (strcmp(hints[i].step, step) == 0 && (hints[i].error == error || hints[i].error == 0))
+            return hints[i].text;
+    return NULL;
+}
+
+int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_error **err)
+{
+    const char *hint = hint_for(msg->step, msg->err);
+    int32_t code;
+
+    if (strcmp(msg->step, "exec") == 0)
+        code = err_sys(err, ABX_E_EXEC, -msg->err, "execute '%s'", plan->argv[0]);
+    else if (msg->text[0])
+        code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: step '%s' on '%s'",
+                       msg->step, msg->text);
+    else
+        code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: step '%s'", msg->step);
+    err_subject(err, msg->step);
+    if (hint)
+        err_hint(err, "%s", hint);
+    return code;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Placeholders on the host: made here, removed by the launcher's keeper (launcher/hold.c), or here
+ * when the keeper was killed.
+ *
+ * Trusted: the registry directory (mode 0700, ours, hidden from every sandbox). Not trusted: the
+ * directories in which the placeholders lie; another sandbox may be changing them right now. So every
+ * directory is opened without following a symlink and identified by device and inode, and an entry
+ * counts as a placeholder only if the registry has its device and inode.
+ */
+#include "run/hold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+
+#define HOLD_REPAIRS_PER_RUN 32
+#define HOLD_DIR_MODE        01000 /* the fallback placeholder: a directory, sticky, no permission */
+
+void hold_init(struct hold *h)
+{
+    h->registry = -1;
+    h->count = 0;
+}
+
+/* ---- the registry directory -------------------------------------------------------------------- */
+
+/* Makes the last component and the ones above it, as mkdir -p with mode 0700. */
+static int make_directories(const char *path)
+{
+    char *copy = strdup(path);
+
+    if (!copy)
+        return -ENOMEM;
+    for (char *s = copy + 1; *s; s++) {
+        if (*s != '/')
+            continue;
+        *s = '\0';
+        (void)mkdir(copy, 0700);
+        *s = '/';
+    }
+    int r = mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
+    free(copy);
+    return r;
+}
+
+static int open_registry_at(const char *path)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+    _fd_ int fd = open(path, flags);
+    struct stat st;
+
+    if (fd < 0 && errno == ENOENT && make_directories(path) == 0)
+        fd = open(path, flags);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (st.st_uid != geteuid() || (st.st_mode & 022))
+        return -EPERM;
+    return TAKE_FD(fd);
+}
+
+static int32_t open_registry(struct hold *h, const char *const *state_dirs, abx_error **err)
+{
+    int r = -ENOENT;
+    const char *tried = "(no directory)";
+
+    for (; *state_dirs; state_dirs++) {
+        char *path;
+        tried = *state_dirs;
+        if (asprintf(&path, "%s/held", *state_dirs) < 0)
+            return err_nomem(err);
+        r = open_registry_at(path);
+        free(path);
+        if (r >= 0)
+            break;
+    }
+    if (r >= 0) {
+        h->registry = r;
+        r = flock(h->registry, LOCK_EX) < 0 ? -errno : 0;
+        if (r == 0)
+            return ABX_OK;
+    }
+    int32_t code = err_sys(err, ABX_E_SANDBOX, r, "open the registry of placeholders in '%s'", tried);
+    err_hint(err, "names that must not be created are guarded by placeholders, and those are "
+                  "recorded in a directory of yours: make it writable, or set XDG_STATE_HOME");
+    return code;
+}
+
+/* ---- one directory ------------------------------------------------------------------------------ */
+
+static void registry_name(char *name, size_t size, const struct stat *st)
+{
+    (void)snprintf(name, size, "%016llx-%016llx", (unsigned long long)st->st_dev,
+                   (unsigned long long)st->st_ino);
+}
+
+static int write_header(int file, const struct stat *st, const char *path)
+{
+    struct hold_header header = { .dev = st->st_dev, .ino = st->st_ino };
+    size_t len = strlen(path);
+
+    if (len <= HOLD_PATH_MAX)
+        header.path_len = (uint32_t)len;
+    if (pwrite(file, &header, sizeof header, 0) != (ssize_t)sizeof header)
+        return -EIO;
+    if (header.path_len &&
+        pwrite(file, path, len, (off_t)sizeof header) != (ssize_t)len)
+        return -EIO;
+    return 0;
+}
+
+static int open_directory(struct hold *h, const struct plan_hold *hold)
+{
+    _fd_ int path_fd = fd_open_path(AT_FDCWD, hold->directory);
+    struct stat st;
+    char name[40];
+
+    if (path_fd < 0)
+        return path_fd;
+    _fd_ int dir = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 && errno == EACCES)
+        dir = TAKE_FD(path_fd); /* writable but not readable: enough for us */
+    if (dir < 0 || fstat(dir, &st) < 0)
+        return -errno;
+
+    registry_name(name, sizeof name, &st);
+    _fd_ int file = openat(h->registry, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return -errno;
+    if (flock(file, LOCK_SH | LOCK_NB) < 0)
+        return -errno; /* cannot be: exclusive locks are held only with the registry locked */
+    int r = write_header(file, &st, hold->directory);
+    if (r < 0)
+        return r;
+
+    h->dirs[h->count] = TAKE_FD(dir);
+    h->files[h->count] = TAKE_FD(file);
+    h->count++;
+    return 0;
+}
+
+static int register_entry(int file, const char *name, const struct stat *st)
+{
+    struct hold_entry entry = { .dev = st->st_dev, .ino = st->st_ino };
+    struct stat size;
+
+    memcpy(entry.name, name, strlen(name) + 1);
+    if (fstat(file, &size) < 0)
+        return -errno;
+    off_t at = size.st_size < HOLD_ENTRIES_AT ? HOLD_ENTRIES_AT : size.st_size;
+    return pwrite(file, &entry, sizeof entry, at) == (ssize_t)sizeof entry ? 0 : -EIO;
+}
+
+/* Makes one name; `first` is a placeholder in the same directory that can be linked, or NULL. */
+static int make_placeholder(int dir, const char *name, const char *first)
+{
+    if (first && linkat(dir, first, dir, name, 0) == 0)
+        return 0;
+    if (mknodat(dir, name, S_IFSOCK, 0) == 0)
+        return 0;
+    if (errno == EEXIST)
+        return -EEXIST;
+    /* File systems without sockets, like FAT. */
+    if (mkdirat(dir, name, 0) < 0)
+        return -errno;
+    return fchmodat(dir, name, HOLD_DIR_MODE, 0) < 0 ? -errno : 0;
+}
+
+/* One name: there already (ours or not), or made and recorded. */
+static int fill_name(int dir, int file, const char *name, const char **first)
+{
+    struct stat st;
+
+    if (strlen(name) > HOLD_NAME_MAX)
+        return -ENAMETOOLONG;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0; /* a placeholder of another run, or a real entry by now: the launcher looks again */
+    int r = make_placeholder(dir, name, *first);
+    if (r < 0)
+        return r == -EEXIST ? 0 : r;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    r = register_entry(file, name, &st);
+    if (r == 0 && !*first && S_ISSOCK(st.st_mode))
+        *first = name;
+    return r;
+}
+
+/* ---- repair -------------------------------------------------------------------------------------- */
+
+static void remove_entries(int dir, int file)
+{
+    struct hold_entry entry;
+    struct stat st;
+
+    for (off_t at = HOLD_ENTRIES_AT; pread(file, &entry, sizeof entry, at) == (ssize_t)sizeof entry;
+         at += (off_t)sizeof entry) {
+        entry.name[HOLD_NAME_MAX] = '\0';
+        if (fstatat(dir, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != entry.dev ||
+            st.st_ino != entry.ino)
+            continue;
+        if (S_ISSOCK(st.st_mode))
+            (void)unlinkat(dir, entry.name, 0);
+        else if (S_ISDIR(st.st_mode))
+            (void)unlinkat(dir, entry.name, AT_REMOVEDIR);
+    }
+}
+
+/* The directory that a registry file speaks of, if it still is the same one. */
+static int open_recorded(int file)
+{
+    struct hold_header header;
+    char path[HOLD_PATH_MAX + 1];
+    struct stat st;
+
+    if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+        header.path_len == 0 || header.path_len > HOLD_PATH_MAX)
+        return -ENOENT;
+    if (pread(file, path, header.path_len, (off_t)sizeof header) != (ssize_t)header.path_len)
+        return -EIO;
+    path[header.path_len] = '\0';
+    _fd_ int dir = fd_open_path(AT_FDCWD, path);
+    if (dir < 0)
+        return dir;
+    if (fstat(dir, &st) < 0 || st.st_dev != header.dev || st.st_ino != header.ino)
+        return -ESTALE;
+    return TAKE_FD(dir);
+}
+
+static void repair_file(int registry, const char *name)
+{
+    _fd_ int file = openat(registry, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) < 0)
+        return; /* in use */
+    _fd_ int dir = open_recorded(file);
+    if (dir >= 0)
+        remove_entries(dir, file);
+    /* A directory that is gone took its placeholders along; one that cannot be reached now may return. */
+    if (dir >= 0 || dir == -ENOENT || dir == -ESTALE || dir == -ENOTDIR)
+        (void)unlinkat(registry, name, 0);
+}
+
+/* Placeholders whose runs are dead (their locks are free): a power cut, or a killed keeper and host. */
+static void repair(struct hold *h)
+{
+    int copy = openat(h->registry, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+    int left = HOLD_REPAIRS_PER_RUN;
+
+    if (!list) {
+        fd_close(copy);
+        return;
+    }
+    while (left > 0 && (entry = readdir(list)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        repair_file(h->registry, entry->d_name);
+        left--;
+    }
+    (void)closedir(list);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------ */
+
+int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *state_dirs,
+                  abx_error **err)
+{
+    if (plan->hold_count == 0)
+        return ABX_OK;
+    if (plan->hold_count > LAUNCH_MAX_HOLDS)
+        return err_new(err, ABX_E_CONFIG,
+                       "protect absent names in %u directories: the limit is %d", plan->hold_count,
+                       LAUNCH_MAX_HOLDS);
+    int32_t code = open_registry(h, state_dirs, err);
+    if (code != ABX_OK)
+        return code;
+    repair(h);
+    for (uint32_t i = 0; i < plan->hold_count; i++) {
+        int r = open_directory(h, &plan->holds[i]);
+        if (r < 0)
+            return err_sys(err, ABX_E_SANDBOX, r, "protect absent names in '%s'",
+                           plan->holds[i].directory);
+    }
+    return ABX_OK;
+}
+
+int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
+{
+    for (uint32_t i = 0; i < h->count; i++) {
+        const struct plan_hold *hold = &plan->holds[i];
+        const char *first = NULL;
+
+        for (uint32_t n = 0; n < hold->count; n++) {
+            int r = fill_name(h->dirs[i], h->files[i], hold->names[n], &first);
+            if (r < 0)
+                return err_sys(err, ABX_E_SANDBOX, r, "protect the absent name '%s' in '%s'",
+                               hold->names[n], hold->directory);
+        }
+    }
+    if (h->registry >= 0)
+        (void)flock(h->registry, LOCK_UN);
+    return ABX_OK;
+}
+
+void hold_release(struct hold *h)
+{
+    struct stat st;
+    char name[40];
+
+    if (h->registry < 0 || flock(h->registry, LOCK_EX) < 0)
+        return;
+    for (unsigned i = 0; i < h->count; i++) {
+        if (flock(h->files[i], LOCK_EX | LOCK_NB) < 0 || fstat(h->dirs[i], &st) < 0)
+            continue;
+        remove_entries(h->dirs[i], h->files[i]);
+        registry_name(name, sizeof name, &st);
+        (void)unlinkat(h->registry, name, 0);
+    }
+    (void)flock(h->registry, LOCK_UN);
+}
+
+void hold_close(struct hold *h)
+{
+    for (unsigned i = 0; i < h->count; i++) {
+        fd_close(h->dirs[i]);
+        fd_close(h->files[i]);
+    }
+    fd_close(h->registry);
+    hold_init(h);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patterns and texts of any bytes: the first newline divides them. No read beyond either, no more
+ * steps than promised, invalid patterns match nothing, a walker would reach every match.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_walk(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+{
+    for (size_t i = 1; i < text_len; i++) {
+        if (text[i] == '/' && !glob_may_match_below(pattern, pattern_len, text, i))
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint8_t *newline = size > 0 ? memchr(data, '\n', size) : NULL;
+    size_t pattern_len = newline ? (size_t)(newline - data) : size;
+    size_t text_len = newline ? size - pattern_len - 1 : 0;
+    /* Copies of their own size, so that a sanitizer sees the end of each. */
+    char *pattern = malloc(pattern_len + 1), *text = malloc(text_len + 1);
+    uint64_t steps = 0;
+
+    if (pattern && text) {
+        if (pattern_len > 0)
+            memcpy(pattern, data, pattern_len);
+        if (text_len > 0)
+            memcpy(text, newline + 1, text_len);
+        bool matched = glob_match_steps(pattern, pattern_len, text, text_len, &steps);
+
+        if (steps > 4 * (uint64_t)(pattern_len + 1) * (text_len + 1))
+            abort();
+        if (matched && glob_check(pattern, pattern_len) < 0)
+            abort();
+        if (!glob_is_pattern(pattern, pattern_len) && !memchr(pattern, '\0', pattern_len) &&
+            pattern_len <= GLOB_MAX_PATTERN &&
+            matched != (pattern_len == text_len && memcmp(pattern, text, text_len) == 0))
+            abort();
+        if (matched)
+            check_walk(pattern, pattern_len, text, text_len);
+    }
+    free(pattern);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model repeats what the actions of syscalls.def mean, from the system's own headers and with
+ * nothing of the compiler. The oracle says it once more, as rules for libseccomp, and takes the
+ * program that libseccomp makes of them.
+ *
+ * libseccomp is used with EQ and MASKED_EQ only: its other comparisons are known to be merged
+ * wrongly. "Other than" is therefore spelled out as a list of masks, one for each bit.
+ */
+#include "seccomp_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <asm/ioctls.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ERRNO(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
+
+static const uint32_t audit_arches[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64 };
+
+uint32_t model_default(const struct seccomp_target *t)
+{
+    return ERRNO(t->init ? EPERM : ENOSYS);
+}
+
+/* ---- the model ---- */
+
+static uint32_t model_socket(const struct seccomp_options *o, uint32_t family, uint32_t protocol)
+{
+    if (family == AF_INET || family == AF_INET6)
+        return SECCOMP_RET_ALLOW;
+    if (family == AF_UNIX)
+        return o->unix_sockets ? SECCOMP_RET_ALLOW : ERRNO(EPERM);
+    if (family == AF_NETLINK)
+        return protocol == 0 ? SECCOMP_RET_ALLOW : ERRNO(EPROTONOSUPPORT);
+    return ERRNO(EAFNOSUPPORT);
+}
+
+static uint32_t model_socketpair(const struct seccomp_options *o, uint32_t family, uint32_t type)
+{
+    if (family != AF_UNIX)
+        return ERRNO(EAFNOSUPPORT);
+    if (o->unix_sockets || (type & 0xf) == SOCK_STREAM || (type & 0xf) == SOCK_SEQPACKET)
+        return SECCOMP_RET_ALLOW;
+    return ERRNO(EPERM);
+}
+
+static uint32_t allow_if(bool condition)
+{
+    return condition ? SECCOMP_RET_ALLOW : ERRNO(EPERM);
+}
+
+static uint32_t model_action(unsigned action, const struct seccomp_options *o,
+                             const struct seccomp_data *data)
+{
+    uint32_t a0 = (uint32_t)data->args[0], a1 = (uint32_t)data->args[1];
+    uint32_t a2 = (uint32_t)data->args[2];
+
+    switch (action) {
+    case SECCOMP_ALLOW:
+        return SECCOMP_RET_ALLOW;
+    case SECCOMP_ABSENT:
+        return ERRNO(ENOSYS);
+    case SECCOMP_NESTED:
+        return allow_if(o->nested);
+    case SECCOMP_CLONE:
+        return allow_if(o->nested || !(a0 & MODEL_NAMESPACES));
+    case SECCOMP_CLONE3:
+        return o->nested ? SECCOMP_RET_ALLOW : ERRNO(ENOSYS);
+    case SECCOMP_UNSHARE:
+        return allow_if(o->nested || !(a0 & ~(uint32_t)MODEL_UNSHARE));
+    case SECCOMP_IOCTL:
+        return allow_if(a1 != TIOCSTI && a1 != TIOCLINUX && a1 != TIOCCONS && a1 != TIOCSETD);
+    case SECCOMP_INIT_IOCTL:
+        return allow_if(a1 == TIOCGPGRP || a1 == TIOCSPGRP);
+    case SECCOMP_MKNOD:
+        return allow_if(!S_ISBLK(a1) && !S_ISCHR(a1));
+    case SECCOMP_MKNODAT:
+        return allow_if(!S_ISBLK(a2) && !S_ISCHR(a2));
+    case SECCOMP_PERSONALITY:
+        return allow_if(a0 == PER_LINUX || a0 == PER_LINUX32 || a0 == UNAME26 ||
+                        a0 == (UNAME26 | PER_LINUX32) || a0 == ADDR_NO_RANDOMIZE ||
+                        a0 == UINT32_MAX);
+    case SECCOMP_SOCKET:
+        return model_socket(o, a0, a2);
+    case SECCOMP_SOCKETPAIR:
+        return model_socketpair(o, a0, a1);
+    }
+    return ERRNO(EPERM);
+}
+
+uint32_t model_verdict(const struct seccomp_row *row, const struct seccomp_target *t,
+                       const struct seccomp_data *data)
+{
+    if (data->arch != audit_arches[t->arch])
+        return SECCOMP_RET_KILL_PROCESS;
+    if (!row)
+        return model_default(t);
+    return model_action(t->init ? row->init : row->command, &t->options, data);
+}
+
+/* ---- the rules for libseccomp ---- */
+
+struct oracle {
+    scmp_filter_ctx ctx;
+    struct seccomp_target target;
+    const struct seccomp_row *row;
+    int native; /* the number libseccomp wants: of the CPU it runs on */
+};
+
+static void add_rule(struct oracle *o, uint32_t verdict, unsigned count,
+                     const struct scmp_arg_cmp *args)
+{
+    if (verdict != model_default(&o->target))
+        assert_int_equal(seccomp_rule_add_exact_array(o->ctx, verdict, o->native, count, args), 0);
+}
+
+static struct scmp_arg_cmp part_is(unsigned arg, uint32_t mask, uint32_t value)
+{
+    return (struct scmp_arg_cmp){ arg, SCMP_CMP_MASKED_EQ, mask, value };
+}
+
+static void rule_is(struct oracle *o, uint32_t verdict, unsigned arg, uint32_t mask, uint32_t value)
+{
+    struct scmp_arg_cmp cmp = part_is(arg, mask, value);
+
+    add_rule(o, verdict, 1, &cmp);
+}
+
+/*
+ * One rule for each way to differ from all values within mask: bits are taken from the top; where
+ * no value is left that begins like `prefix`, the prefix itself is the rule. before: another
+ * condition, or NULL.
+ */
+static void rule_other(struct oracle *o, uint32_t verdict, const struct scmp_arg_cmp *before,
+                       unsigned arg, uint32_t mask, const uint32_t *values, size_t count,
+                       uint32_t decided, uint32_t prefix)
+{
+    uint32_t rest = mask & ~decided;
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++)
+        any = any || (values[i] & decided) == prefix;
+    if (!any) {
+        struct scmp_arg_cmp cmp[2] = { part_is(arg, decided, prefix) };
+
+        if (before)
+            cmp[1] = *before;
+        add_rule(o, verdict, before ? 2 : 1, cmp);
+    } else if (rest) {
+        uint32_t bit = 0x80000000u >> __builtin_clz(rest);
+
+        rule_other(o, verdict, before, arg, mask, values, count, decided | bit, prefix);
+        rule_other(o, verdict, before, arg, mask, values, count, decided | bit, prefix | bit);
+    }
+}
+
+/* `listed` for the values, `other` for the rest. */
+static void rule_list(struct oracle *o, unsigned arg, uint32_t mask, const uint32_t *values,
+                      size_t count, uint32_t listed, uint32_t other)
+{
+    for (size_t i = 0; i < count; i++)
+        rule_is(o, listed, arg, mask, values[i]);
+    rule_other(o, other, NULL, arg, mask, values, count, 0, 0);
+}
+
+#define RULE_LIST(o, arg, mask, listed, other, ...)                                                \
+    do {                                                                                           \
+        const uint32_t list_[] = { __VA_ARGS__ };                                                  \
+        rule_list(o, arg, mask, list_, ARRAY_LEN(list_), listed, other);                           \
+    } while (0)
+
+static void oracle_socket(struct oracle *o)
+{
+    static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK }, route = 0;
+    struct scmp_arg_cmp netlink[2] = { part_is(0, UINT32_MAX, AF_NETLINK),
+                                       part_is(2, UINT32_MAX, route) };
+
+    rule_is(o, o->target.options.unix_sockets ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM), 0,
+            UINT32_MAX, AF_UNIX);
+    rule_is(o, SCMP_ACT_ALLOW, 0, UINT32_MAX, AF_INET);
+    rule_is(o, SCMP_ACT_ALLOW, 0, UINT32_MAX, AF_INET6);
+    add_rule(o, SCMP_ACT_ALLOW, 2, netlink);
+    rule_other(o, SCMP_ACT_ERRNO(EPROTONOSUPPORT), &netlink[0], 2, UINT32_MAX, &route, 1, 0, 0);
+    rule_other(o, SCMP_ACT_ERRNO(EAFNOSUPPORT), NULL, 0, UINT32_MAX, families, ARRAY_LEN(families),
+               0, 0);
+}
+
+static void oracle_socketpair(struct oracle *o)
+{
+    static const uint32_t unix_family = AF_UNIX, types[] = { SOCK_STREAM, SOCK_SEQPACKET };
+    struct scmp_arg_cmp pair[2] = { part_is(0, UINT32_MAX, AF_UNIX) };
+
+    rule_other(o, SCMP_ACT_ERRNO(EAFNOSUPPORT), NULL, 0, UINT32_MAX, &unix_family, 1, 0, 0);
+    if (o->target.options.unix_sockets) {
+        add_rule(o, SCMP_ACT_ALLOW, 1, pair);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        pair[1] = part_is(1, 0xf, types[i]);
+        add_rule(o, SCMP_ACT_ALLOW, 2, pair);
+    }
+    rule_other(o, SCMP_ACT_ERRNO(EPERM), &pair[0], 1, 0xf, types, ARRAY_LEN(types), 0, 0);
+}
+
+static void oracle_row(struct oracle *o, unsigned action)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
+    bool nested = o->target.options.nested;
+
+    switch (action) {
+    case SECCOMP_ALLOW:
+        return add_rule(o, yes, 0, NULL);
+    case SECCOMP_DENY:
+        return add_rule(o, no, 0, NULL);
+    case SECCOMP_ABSENT:
+        return add_rule(o, SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
+    case SECCOMP_NESTED:
+        return add_rule(o, nested ? yes : no, 0, NULL);
+    case SECCOMP_CLONE3:
+        return add_rule(o, nested ? yes : SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
+    case SECCOMP_CLONE:
+        RULE_LIST(o, 0, MODEL_NAMESPACES, yes, nested ? yes : no, 0);
+        return;
+    case SECCOMP_UNSHARE:
+        RULE_LIST(o, 0, ~(uint32_t)MODEL_UNSHARE, yes, nested ? yes : no, 0);
+        return;
+    case SECCOMP_IOCTL:
+        RULE_LIST(o, 1, UINT32_MAX, no, yes, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD);
+        return;
+    case SECCOMP_INIT_IOCTL:
+        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP);
+        return;
+    case SECCOMP_MKNOD:
+        RULE_LIST(o, 1, S_IFMT, no, yes, S_IFBLK, S_IFCHR);
+        return;
+    case SECCOMP_MKNODAT:
+        RULE_LIST(o, 2, S_IFMT, no, yes, S_IFBLK, S_IFCHR);
+        return;
+    case SECCOMP_PERSONALITY:
+        RULE_LIST(o, 0, UINT32_MAX, yes, no, PER_LINUX, PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32,
+                  ADDR_NO_RANDOMIZE, UINT32_MAX);
+        return;
+    case SECCOMP_SOCKET:
+        return oracle_socket(o);
+    case SECCOMP_SOCKETPAIR:
+        return oracle_socketpair(o);
+    }
+    fail_msg("no rule for action %u", action);
+}
+
+/* libseccomp takes numbers of its own CPU and translates them by name to that of the filter. */
+static bool oracle_number(struct oracle *o, enum seccomp_arch arch)
+{
+    bool same_cpu = seccomp_arch_native() == audit_arches[arch];
+
+    o->native = same_cpu ? o->row->number[arch] : seccomp_syscall_resolve_name(o->row->name);
+    return o->native != __NR_SCMP_ERROR;
+}
+
+void oracle_build(const struct seccomp_target *t, struct bpf_program *ret, bool *ret_known)
+{
+    struct oracle o = { .ctx = seccomp_init(model_default(t)), .target = *t };
+    size_t count;
+    const struct seccomp_row *table = seccomp_table(&count);
+    int fd = memfd_create("oracle", MFD_CLOEXEC);
+
+    assert_non_null(o.ctx);
+    assert_int_equal(seccomp_attr_set(o.ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), 0);
+    if (seccomp_arch_native() != audit_arches[t->arch]) {
+        assert_int_equal(seccomp_arch_remove(o.ctx, SCMP_ARCH_NATIVE), 0);
+        assert_int_equal(seccomp_arch_add(o.ctx, audit_arches[t->arch]), 0);
+    }
+    memset(ret_known, 0, SECCOMP_MAX_NUMBER * sizeof(*ret_known));
+    for (size_t i = 0; i < count; i++) {
+        o.row = &table[i];
+        if (o.row->number[t->arch] < 0 || !oracle_number(&o, t->arch))
+            continue;
+        oracle_row(&o, t->init ? o.row->init : o.row->command);
+        ret_known[o.row->number[t->arch]] = true;
+    }
+    assert_int_equal(seccomp_export_bpf(o.ctx, fd), 0);
+
+    ssize_t size = pread(fd, ret->insns, sizeof(ret->insns), 0);
+
+    assert_true(size > 0 && (size_t)size < sizeof(ret->insns));
+    ret->count = (size_t)size / sizeof(ret->insns[0]);
+    close(fd);
+    seccomp_release(o.ctx);
+}
