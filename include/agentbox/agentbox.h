@@ -204,6 +204,9 @@ typedef struct abx_result abx_result;
 
 /* Returns once the command has been executed inside, or with the step that failed. */
 ABX_API int32_t abx_command_spawn(abx_command *command, abx_process **ret_process, abx_error **err);
+/* wrap + spawn of a new command; faster than both, because they overlap. */
+ABX_API int32_t abx_manager_spawn(abx_manager *manager, abx_command *command,
+                                  abx_process **ret_process, abx_error **err);
 /* Waits for the end (timeout_ms < 0: without limit; ABX_E_TIMEOUT leaves the process running). */
 ABX_API int32_t abx_process_wait(abx_process *process, int32_t timeout_ms, abx_result **ret_result,
                                  abx_error **err);

@@ -220,10 +220,11 @@ int32_t abx_manager_wrap(abx_manager *m, abx_command *c, abx_error **err)
     if (code == ABX_OK)
         code = check_new(c, "wrap", err);
     if (code == ABX_OK)
-        code = command_compile(m, c, err);
+        code = command_build_policy(m, c, err);
+    if (code == ABX_OK)
+        code = command_compile(c, err);
     if (code != ABX_OK)
         return code;
-    c->manager = m;
     c->state = COMMAND_WRAPPED;
     return ABX_OK;
 }

@@ -3,36 +3,33 @@
  * The exec form, for runtimes that spawn by themselves (Node, Go, a JVM): everything that a spawn call
  * needs. The launcher's exit status is the command's, so waiting for it as for any child is enough.
  */
-#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "api/internal.h"
+#include "base/fd.h"
 #include "run/spawn.h"
 #include "run/state.h"
 
+/* Both messages wait in their sockets until the launcher asks for them. */
 static int32_t form_open(abx_command *c, struct abx_exec_form *form, abx_error **err)
 {
-    _arena_ struct arena arena;
-    struct run_request request;
-    const char go = LIFELINE_GO;
+    _arena_ struct arena arena = { 0 };
+    int child_fds[LAUNCH_FD_FREE - 3];
+    int r = deliver_sockets(&form->status_fd, &form->lifeline_fd, child_fds);
 
+    if (r < 0)
+        return err_sys(err, ABX_E_IO, r, "make a socket pair");
+    for (size_t i = 0; i < ARRAY_LEN(child_fds); i++)
+        form->fds[i] = child_fds[i];
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    command_fill_request(c, false, &request);
-    request.state_dirs = state_directories(&arena, c->facts->home);
-    if (!request.state_dirs)
+    const char *const *dirs = state_directories(&arena, c->facts->home);
+    if (!dirs)
         return err_nomem(err);
-    int32_t code = run_form_open(&form->fds, &request, err);
-    if (code == ABX_OK)
-        code = hold_fill(&form->fds.hold, c->plan, err);
-    if (code != ABX_OK)
-        return code;
-    /* Waits in the socket until the launcher asks for it. */
-    if (send(form->fds.lifeline_host, &go, 1, MSG_NOSIGNAL) != 1)
-        return err_sys(err, ABX_E_IO, -errno, "prepare the lifeline");
-    return ABX_OK;
+    int32_t code = deliver_holds(form->lifeline_fd, &form->hold, c->plan, dirs, err);
+    return code == ABX_OK ? deliver_plan(form->status_fd, c->plan, err) : code;
 }
 
 static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, abx_error **err)
@@ -40,27 +37,37 @@ static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, a
     const struct image *image = &c->manager->image;
     int n;
 
+    deliver_layers(form->layers, sizeof form->layers, c->plan->layers);
     form->argv[0] = "agentbox-launcher";
     form->argv[1] = "run";
-    form->argv[2] = form->fds.holds_text;
+    form->argv[2] = form->layers;
     /* Named through the caller's process: in the child, this descriptor number is something else. */
     n = image->path ? asprintf(&form->path, "%s", image->path)
                     : asprintf(&form->path, "/proc/%d/fd/%d", (int)c->manager->owner, image->fd);
     if (n < 0)
         return err_nomem(err);
     form->cwd = strdup(c->plan->cwd);
-    if (!form->cwd)
-        return err_nomem(err);
-    for (size_t i = 0; i < form->fds.count; i++)
-        form->fd_list[i] = form->fds.fds[i];
-    return ABX_OK;
+    return form->cwd ? ABX_OK : err_nomem(err);
 }
 
+/*
+ * A launcher may have been spawned from copies of these descriptors, or not. The status socket tells:
+ * when all ends but ours are closed, nothing of it is left.
+ */
 void form_free(struct abx_exec_form *form)
 {
+    const int limit_ms = 10000;
+
     if (!form)
         return;
-    run_form_end(&form->fds);
+    for (size_t i = 0; i < ARRAY_LEN(form->fds); i++)
+        fd_close(form->fds[i]);
+    fd_close(form->lifeline_fd);
+    struct pollfd gone = { .fd = form->status_fd };
+    if (form->status_fd >= 0 && poll(&gone, 1, limit_ms) == 1)
+        hold_release(&form->hold);
+    hold_close(&form->hold);
+    fd_close(form->status_fd);
     free(form->path);
     free(form->cwd);
     free(form);
@@ -82,7 +89,10 @@ int32_t abx_command_exec_form(abx_command *c, const abx_exec_form **ret_form, ab
     struct abx_exec_form *form = calloc(1, sizeof *form);
     if (!form)
         return err_nomem(err);
-    run_form_init(&form->fds);
+    form->status_fd = form->lifeline_fd = -1;
+    for (size_t i = 0; i < ARRAY_LEN(form->fds); i++)
+        form->fds[i] = -1;
+    hold_init(&form->hold);
     code = form_open(c, form, err);
     if (code == ABX_OK)
         code = form_describe(c, form, err);
@@ -121,6 +131,6 @@ size_t abx_exec_form_fds(const abx_exec_form *form, const int32_t **ret_fds)
 {
     if (!form || !ret_fds)
         return 0;
-    *ret_fds = form->fd_list;
-    return form->fds.count;
+    *ret_fds = form->fds;
+    return ARRAY_LEN(form->fds);
 }

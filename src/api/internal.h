@@ -36,6 +36,8 @@ struct abx_manager {
     pthread_mutex_t lock;
     pthread_cond_t idle; /* an active run ended */
     struct active *active;
+    struct run_rest *rests; /* launchers on their way out, to be reaped */
+    size_t rest_count, rest_capacity;
     abx_process *processes; /* all handles, finished ones too */
     uint64_t last_id;
     bool closed;
@@ -53,8 +55,10 @@ struct active {
 enum command_state { COMMAND_NEW, COMMAND_WRAPPED, COMMAND_SPAWNED };
 
 struct abx_exec_form {
-    struct run_form fds;
-    int32_t fd_list[ARRAY_LEN(((struct run_form *)0)->fds)];
+    int status_fd, lifeline_fd; /* ours */
+    int32_t fds[LAUNCH_FD_FREE - 3];
+    struct hold hold;
+    char layers[16];
     const char *argv[4];
     char *path, *cwd;
 };
@@ -120,18 +124,21 @@ int32_t manager_check(const abx_manager *m, abx_error **err); /* NULL, forked */
 void manager_notice(const abx_manager *m, int32_t level, const char *text);
 int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_error **err);
 void manager_leave(abx_manager *m, struct active *a);
+/* Ends a run; what is left of its launcher is reaped now or later. */
+void manager_finish(abx_manager *m, struct run *run);
 int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err);
 void manager_forget(abx_manager *m, abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
 
 /* ---- plan_command.c: policy, facts, plan ---- */
-int32_t command_compile(abx_manager *m, abx_command *c, abx_error **err);
+int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
+/* Facts and plan, after the policy. */
+int32_t command_compile(abx_command *c, abx_error **err);
 bool command_wants_tty(const abx_command *c);
 
-/* ---- start.c: from a wrapped command to a started run ---- */
+/* ---- start.c: from a command, wrapped or with its policy built, to a started run ---- */
 /* capture: the defaults of abx_manager_run; otherwise those of abx_command_spawn. */
 int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err);
-void command_fill_request(const abx_command *c, bool capture, struct run_request *ret);
 
 void form_free(struct abx_exec_form *form);
 

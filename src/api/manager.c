@@ -140,6 +140,44 @@ void manager_leave(abx_manager *m, struct active *a)
     (void)pthread_mutex_unlock(&m->lock);
 }
 
+/* Reaps what can be reaped; with wait, everything. */
+static void reap_rests(abx_manager *m, bool wait)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->rest_count; i++)
+        if (!run_reap(&m->rests[i], wait))
+            m->rests[kept++] = m->rests[i];
+    m->rest_count = kept;
+}
+
+static bool keep_rest(abx_manager *m, const struct run_rest *rest)
+{
+    if (m->rest_count == m->rest_capacity) {
+        size_t capacity = m->rest_capacity ? 2 * m->rest_capacity : 8;
+        struct run_rest *more = reallocarray(m->rests, capacity, sizeof *more);
+        if (!more)
+            return false;
+        m->rests = more;
+        m->rest_capacity = capacity;
+    }
+    m->rests[m->rest_count++] = *rest;
+    return true;
+}
+
+void manager_finish(abx_manager *m, struct run *run)
+{
+    struct run_rest rest;
+
+    run_done(run, &rest);
+    (void)pthread_mutex_lock(&m->lock);
+    reap_rests(m, false);
+    bool kept = rest.keeper <= 0 || keep_rest(m, &rest);
+    (void)pthread_mutex_unlock(&m->lock);
+    if (!kept)
+        (void)run_reap(&rest, true);
+}
+
 /* ---- the thread ------------------------------------------------------------------------------------- */
 
 /* The process with this id, kept from being freed until it is unpinned; NULL: gone. */
@@ -356,6 +394,9 @@ int32_t abx_manager_close(abx_manager *m, int32_t timeout_ms, abx_error **err)
     if (!end_active(m, timeout_ms))
         return err_new(err, ABX_E_TIMEOUT, "close the manager: a command still runs after %d ms",
                        (int)timeout_ms);
+    (void)pthread_mutex_lock(&m->lock);
+    reap_rests(m, true);
+    (void)pthread_mutex_unlock(&m->lock);
     return ABX_OK;
 }
 
@@ -366,7 +407,9 @@ void abx_manager_free(abx_manager *m)
     if (m->owner == getpid()) {
         (void)end_active(m, -1);
         stop_thread(m);
+        reap_rests(m, true);
     }
+    free(m->rests);
     for (abx_process *p = m->processes; p; p = p->next)
         p->manager = NULL; /* handles may outlive us; their runs are over */
     image_close(&m->image);

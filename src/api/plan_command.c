@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrapping: settings -> policy -> facts -> plan, in the command's arena. */
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "api/internal.h"
@@ -44,24 +45,43 @@ static uint32_t skipped_layers(void)
 }
 #endif
 
-int32_t command_compile(abx_manager *m, abx_command *c, abx_error **err)
+int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
 {
     int32_t code = check_streams(c, err);
-    const char *shell_argv[] = { NULL, "-c", c->text, NULL };
-    const struct plan *plan;
 
     if (code != ABX_OK)
         return code;
+    c->manager = m;
+    c->plan = NULL;
     arena_done(&c->arena);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
-    code = policy_build(m->settings, c->settings, &c->arena, &c->policy, err);
-    if (code != ABX_OK)
-        return code;
-    code = scan_facts(c->policy, c->cwd, &c->arena, &c->facts, err);
-    if (code != ABX_OK)
-        return code;
+    return policy_build(m->settings, c->settings, &c->arena, &c->policy, err);
+}
 
+/* The size of the caller's terminal, for the one inside. */
+static void take_window(struct plan *plan)
+{
+    struct winsize size;
+
+    if (!plan->tty || ioctl(STDIN_FILENO, TIOCGWINSZ, &size) < 0)
+        return;
+    plan->tty_rows = size.ws_row;
+    plan->tty_columns = size.ws_col;
+}
+
+int32_t command_compile(abx_command *c, abx_error **err)
+{
+    const char **shell_argv = arena_alloc(&c->arena, 4, sizeof *shell_argv); /* outlives us */
+    const struct plan *plan;
+
+    if (!shell_argv)
+        return err_nomem(err);
     shell_argv[0] = c->policy->shell;
+    shell_argv[1] = "-c";
+    shell_argv[2] = c->text;
+    int32_t code = scan_facts(c->policy, c->cwd, &c->arena, &c->facts, err);
+    if (code != ABX_OK)
+        return code;
     struct plan_request request = {
         .argv = c->text ? shell_argv : (const char *const *)c->argv,
         .envp = c->env ? (const char *const *)c->env : (const char *const *)environ,
@@ -79,6 +99,7 @@ int32_t command_compile(abx_manager *m, abx_command *c, abx_error **err)
         return err_nomem(err);
     *own = *plan;
     own->test_skip = skipped_layers();
+    take_window(own);
     c->plan = own;
     return ABX_OK;
 }

@@ -12,15 +12,24 @@
 #include "api/process.h"
 #include "base/fd.h"
 
-static int32_t check_wrapped(const abx_command *c, abx_error **err)
+/* A command that may be started: wrapped by this manager, or new and then its policy is built. */
+static int32_t claim(abx_manager *m, abx_command *c, bool may_be_new, abx_error **err)
 {
-    if (!c)
-        return err_new(err, ABX_E_INVALID, "spawn: the command is NULL");
-    if (c->state == COMMAND_NEW)
-        return err_new(err, ABX_E_STATE, "spawn: the command is not wrapped yet");
+    int32_t code = manager_check(m, err);
+
+    if (code != ABX_OK)
+        return code;
     if (c->state == COMMAND_SPAWNED)
         return err_new(err, ABX_E_STATE, "spawn: the command was spawned already");
-    return manager_check(c->manager, err);
+    if (c->state == COMMAND_NEW && !may_be_new)
+        return err_new(err, ABX_E_STATE, "spawn: the command is not wrapped yet");
+    if (c->state == COMMAND_WRAPPED && c->manager != m)
+        return err_new(err, ABX_E_INVALID, "spawn: the command was wrapped by another manager");
+    if (c->state == COMMAND_NEW)
+        code = command_build_policy(m, c, err);
+    if (code == ABX_OK)
+        c->state = COMMAND_SPAWNED;
+    return code;
 }
 
 static void unpublish(abx_command *c)
@@ -48,15 +57,11 @@ int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result,
     struct active active;
     struct run run;
 
-    if (!ret_result)
-        return err_new(err, ABX_E_INVALID, "run: no place for the result");
-    int32_t code = c && c->state == COMMAND_NEW ? abx_manager_wrap(m, c, err) : ABX_OK;
-    if (code == ABX_OK)
-        code = check_wrapped(c, err);
-    if (code == ABX_OK && c->manager != m)
-        code = err_new(err, ABX_E_INVALID, "run: the command was wrapped by another manager");
-    if (code == ABX_OK && command_wants_tty(c))
-        code = err_new(err, ABX_E_INVALID, "run: a terminal needs abx_command_spawn");
+    if (!c || !ret_result)
+        return err_new(err, ABX_E_INVALID, "run: no command, or no place for the result");
+    if (command_wants_tty(c))
+        return err_new(err, ABX_E_INVALID, "run: a terminal needs abx_manager_spawn");
+    int32_t code = claim(m, c, true, err);
     if (code != ABX_OK)
         return code;
 
@@ -64,11 +69,10 @@ int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result,
     code = manager_enter(m, &active, &run, err);
     if (code != ABX_OK)
         return code;
-    c->state = COMMAND_SPAWNED;
     code = run_to_end(c, &run, ret_result, err);
     unpublish(c);
     manager_leave(m, &active);
-    run_done(&run);
+    manager_finish(m, &run);
     return code;
 }
 
@@ -101,36 +105,50 @@ static int32_t process_start(abx_process *p, abx_error **err)
     return manager_watch(p->manager, p, err);
 }
 
-int32_t abx_command_spawn(abx_command *c, abx_process **ret_process, abx_error **err)
+static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_process **ret,
+                     abx_error **err)
 {
-    int32_t code = check_wrapped(c, err);
+    int32_t code = claim(m, c, may_be_new, err);
 
-    if (code == ABX_OK && !ret_process)
-        code = err_new(err, ABX_E_INVALID, "spawn: no place for the process");
     if (code != ABX_OK)
         return code;
     abx_process *p = calloc(1, sizeof *p);
     if (!p)
         return err_nomem(err);
     p->command = c;
-    p->manager = c->manager;
+    p->manager = m;
     p->epoll_fd = -1;
     (void)pthread_mutex_init(&p->lock, NULL);
     (void)pthread_cond_init(&p->changed, NULL);
     run_init(&p->run);
 
-    code = manager_enter(p->manager, &p->active, &p->run, err);
-    if (code == ABX_OK) {
-        c->state = COMMAND_SPAWNED;
+    code = manager_enter(m, &p->active, &p->run, err);
+    if (code == ABX_OK)
         code = process_start(p, err);
-        p->required = c->plan->required;
-    }
     if (code != ABX_OK) {
         abx_process_free(p);
         return code;
     }
-    *ret_process = p;
+    p->required = c->plan->required;
+    *ret = p;
     return ABX_OK;
+}
+
+int32_t abx_command_spawn(abx_command *c, abx_process **ret_process, abx_error **err)
+{
+    if (!c || !ret_process)
+        return err_new(err, ABX_E_INVALID, "spawn: no command, or no place for the process");
+    if (c->state == COMMAND_NEW)
+        return err_new(err, ABX_E_STATE, "spawn: the command is not wrapped yet");
+    return spawn(c->manager, c, false, ret_process, err);
+}
+
+int32_t abx_manager_spawn(abx_manager *m, abx_command *c, abx_process **ret_process,
+                          abx_error **err)
+{
+    if (!c || !ret_process)
+        return err_new(err, ABX_E_INVALID, "spawn: no command, or no place for the process");
+    return spawn(m, c, true, ret_process, err);
 }
 
 /* With p->lock held. */
@@ -264,8 +282,10 @@ void abx_process_free(abx_process *p)
     if (p->manager) {
         manager_forget(p->manager, p);
         manager_leave(p->manager, &p->active);
+        manager_finish(p->manager, &p->run);
+    } else {
+        run_done(&p->run, NULL);
     }
-    run_done(&p->run);
     fd_close(p->epoll_fd);
     (void)pthread_cond_destroy(&p->changed);
     (void)pthread_mutex_destroy(&p->lock);

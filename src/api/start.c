@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a wrapped command to a started run.
+ * From a command to a started run. The launcher is started as soon as the policy says which layers there
+ * will be, and makes its namespaces while the files are looked at and the plan is made.
  *
  * Two things make a second attempt: the tree changed between planning and mounting (another run's
  * placeholders came or went), then the plan is made anew; and a layer is missing on this host while
@@ -21,14 +22,15 @@
 
 #define START_ATTEMPTS 5
 
-void command_fill_request(const abx_command *c, bool capture, struct run_request *ret)
+static void fill_request(const abx_command *c, bool capture, uint32_t layers, int cwd_fd,
+                         struct run_request *ret)
 {
     static const int own[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 
     *ret = (struct run_request){
-        .plan = c->plan,
+        .layers = layers,
         .image = &c->manager->image,
-        .cwd_fd = -1,
+        .cwd_fd = cwd_fd,
         .limit = c->policy->max_output,
         .output = c->output,
         .user = c->output_user,
@@ -39,8 +41,9 @@ void command_fill_request(const abx_command *c, bool capture, struct run_request
         if (mode == ABX_STDIO_DEFAULT)
             mode = !capture ? ABX_STDIO_INHERIT : i == 0 ? ABX_STDIO_NULL : ABX_STDIO_CAPTURE;
         ret->capture[i] = mode == ABX_STDIO_CAPTURE;
-        ret->stdio[i] = mode == ABX_STDIO_INHERIT ? own[i] : mode == ABX_STDIO_FD ? c->stdio_fd[i]
-                                                                                  : -1;
+        ret->stdio[i] = mode == ABX_STDIO_INHERIT ? own[i]
+                        : mode == ABX_STDIO_FD    ? c->stdio_fd[i]
+                                                  : -1;
     }
 }
 
@@ -69,13 +72,14 @@ static uint32_t available_layers(const struct probe_facts *facts)
 }
 
 /* fallbackPolicy warn: true if there is less to try. */
-static bool reduce_plan(abx_command *c, const char *const *state_dirs)
+static bool reduce_plan(abx_command *c, struct arena *arena)
 {
     struct probe_facts facts;
     char text[256] = "the sandbox is incomplete on this host; missing:";
+    const char *const *dirs = c->plan ? state_directories(arena, c->facts->home) : NULL;
 
-    if (c->policy->strict ||
-        probe_host(&c->manager->image, state_dirs, false, &facts, NULL) != ABX_OK)
+    if (c->policy->strict || !dirs ||
+        probe_host(&c->manager->image, dirs, false, &facts, NULL) != ABX_OK)
         return false;
     uint32_t layers = c->plan->layers & available_layers(&facts);
     if (layers == c->plan->layers)
@@ -118,43 +122,51 @@ static bool publish_run(abx_command *c, struct run *run)
     return !canceled;
 }
 
-int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err)
+/* One attempt. Without a plan yet, it is made while the launcher works. */
+static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd,
+                       struct arena *arena, abx_error **err)
 {
-    _arena_ struct arena arena;
-    _fd_ int cwd_fd = -1;
-    bool reduced = false;
+    uint32_t layers = c->plan ? c->plan->layers : plan_layers(c->policy);
+    struct run_request request;
 
-    arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    const char *const *dirs = state_directories(&arena, c->facts->home);
-    if (!dirs)
-        return err_nomem(err);
-    int32_t code = open_cwd(c, &cwd_fd, err);
+    if (!publish_run(c, run))
+        return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
+    fill_request(c, capture, layers, cwd_fd, &request);
+    int32_t code = run_launch(run, &request, err);
+    if (code == ABX_OK && !c->plan)
+        code = command_compile(c, err);
     if (code != ABX_OK)
         return code;
+    const char *const *dirs = state_directories(arena, c->facts->home);
+    if (!dirs)
+        return err_nomem(err);
+    return run_deliver(run, c->plan, dirs, err);
+}
 
-    for (int attempt = 1;; attempt++) {
+int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err)
+{
+    _arena_ struct arena arena = { 0 };
+    _fd_ int cwd_fd = -1;
+    bool reduced = false;
+    int32_t code = open_cwd(c, &cwd_fd, err);
+
+    if (code != ABX_OK)
+        return code;
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    for (int tries = 1;; tries++) {
         _err_ abx_error *why = NULL;
-        struct run_request request;
 
-        if (!publish_run(c, run))
-            return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
-        command_fill_request(c, capture, &request);
-        request.cwd_fd = cwd_fd;
-        request.state_dirs = dirs;
-        code = run_start(run, &request, &why);
+        code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK)
             return ABX_OK;
-
         bool stale = is_stale(run);
         (void)publish_run(c, NULL);
-        run_done(run);
-        if (attempt < START_ATTEMPTS && stale) {
-            code = command_compile(c->manager, c, err);
-            if (code != ABX_OK)
-                return code;
+        run_done(run, NULL);
+        if (stale && tries < START_ATTEMPTS) {
+            c->plan = NULL;
             continue;
         }
-        if (code == ABX_E_SANDBOX && !reduced && reduce_plan(c, dirs)) {
+        if (code == ABX_E_SANDBOX && !reduced && reduce_plan(c, &arena)) {
             reduced = true;
             continue;
         }

@@ -173,8 +173,7 @@ static int run_command(struct run_options *o)
 
     s.signals = open_signals();
     if (set_terminal(o->command, terminal_usable(), &err) != ABX_OK ||
-        abx_manager_wrap(o->manager, o->command, &err) != ABX_OK ||
-        abx_command_spawn(o->command, &s.process, &err) != ABX_OK)
+        abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK)
         return cli_fail(err);
     int code = run_session(o, &s);
     abx_process_free(s.process);

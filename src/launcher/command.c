@@ -8,6 +8,7 @@
 #include <asm/ioctls.h>
 #include <linux/sched.h>
 #include <linux/signal.h>
+#include <linux/stat.h>
 
 #include "launcher/launcher.h"
 #include "launcher/steps.h"
@@ -43,36 +44,48 @@ static long step_directory(struct launch *l)
     return SYS1(__NR_chdir, l->plan.cwd); /* without a mount view */
 }
 
-static long step_landlock(struct launch *l)
-{
-    return landlock_apply(l);
-}
-
 static long step_descriptors(struct launch *l)
 {
     l->object = "descriptors";
     return SYS3(__NR_close_range, 3, ~0u, 0);
 }
 
+static long step_signals(struct launch *l)
+{
+    (void)l;
+    signals_reset();
+    return 0;
+}
+
 static long step_seccomp(struct launch *l)
 {
     l->object = "filter";
-    signals_reset();
     return seccomp_apply(&l->plan.filter);
 }
 
+/* clang-format off */
 static const struct step command_steps[] = {
-    /* name         layer           apply            */
-    { "group",      LAYER_COUNT,    step_group       },
-    { "directory",  LAYER_COUNT,    step_directory   },
-    { "landlock",   LAYER_LANDLOCK, step_landlock    },
-    { "descriptors", LAYER_COUNT,   step_descriptors },
-    { "seccomp",    LAYER_SECCOMP,  step_seccomp     }, /* last: forbids what came before */
+    /* name          layer           apply            */
+    { "group",       LAYER_COUNT,    step_group       },
+    { "directory",   LAYER_COUNT,    step_directory   },
+    { "landlock",    LAYER_LANDLOCK, landlock_apply   },
+    { "descriptors", LAYER_COUNT,    step_descriptors },
+    { "signals",     LAYER_COUNT,    step_signals     },
+    { "seccomp",     LAYER_SECCOMP,  step_seccomp     }, /* last: forbids what came before */
 };
+/* clang-format on */
 
 static long exec_path(struct launch *l, const char *path)
 {
     return SYS3(__NR_execve, path, l->plan.argv, l->plan.env);
+}
+
+/* A directory of PATH that cannot be searched hides nothing that we could run. */
+static bool file_exists(const char *path)
+{
+    struct statx st;
+
+    return TRY5(__NR_statx, SYS_AT_FDCWD, path, 0, STATX_TYPE, &st) == 0;
 }
 
 /* As execvp(3): a name without a slash is looked up in the PATH of its own environment. */
@@ -95,8 +108,8 @@ static long exec_lookup(struct launch *l)
             path[len + 1] = '\0';
             text_append(path, sizeof path, name);
             long r = exec_path(l, path);
-            if (r == -EACCES)
-                result = r; /* remembered: the name exists, a later one may be runnable */
+            if (r == -EACCES) /* remembered if the file is there; a later one may be runnable */
+                result = file_exists(path) ? r : result;
             else if (r != -ENOENT && r != -ENOTDIR)
                 return r;
         }
@@ -113,9 +126,8 @@ static ATTR_NORETURN void command_main(void *arg)
     sys_fault_role(ROLE_COMMAND);
     for (size_t i = 0; i < ARRAY_LEN(command_steps); i++) {
         const struct step *step = &command_steps[i];
-        uint32_t bit = step->layer == LAYER_COUNT ? 0 : LAYER_BIT(step->layer);
 
-        if (bit && (!(p->layers & bit) || step_is_left_out(p, bit)))
+        if (!step_is_due(p, step))
             continue;
         l->command_step = step->name;
         l->command_error = step->apply(l);

@@ -41,14 +41,23 @@ static void remove_entry(int dir, const struct hold_entry *entry)
         (void)TRY3(__NR_unlinkat, dir, entry->name, AT_REMOVEDIR_FLAG);
 }
 
-static void release_directory(int dir, int file)
+/* The host may have done it already; then the file has no name any more, and its entries are void. */
+static bool is_linked(int file)
 {
+    struct statx st;
+
+    return TRY5(__NR_statx, file, "", SYS_AT_EMPTY_PATH, STATX_NLINK, &st) == 0 && st.stx_nlink > 0;
+}
+
+static void release_directory(const struct holds *h, unsigned i)
+{
+    int dir = h->dirs[i], file = h->files[i];
     struct hold_entry entry;
     struct file_id id;
     char name[40] = "";
     long at = HOLD_ENTRIES_AT;
 
-    if (TRY2(__NR_flock, file, LOCK_EX_OP | LOCK_NB_OP) < 0)
+    if (!is_linked(file) || TRY2(__NR_flock, file, LOCK_EX_OP | LOCK_NB_OP) < 0)
         return; /* another run still needs them */
     for (; TRY4(__NR_pread64, file, &entry, sizeof entry, at) == (long)sizeof entry;
          at += (long)sizeof entry) {
@@ -60,14 +69,31 @@ static void release_directory(int dir, int file)
     append_hex(name, sizeof name, id.dev);
     text_append(name, sizeof name, "-");
     append_hex(name, sizeof name, id.ino);
-    (void)TRY3(__NR_unlinkat, LAUNCH_FD_REGISTRY, name, 0);
+    (void)TRY3(__NR_unlinkat, h->registry, name, 0);
 }
 
-void hold_release(int count)
+void hold_receive(struct holds *h)
 {
-    if (count == 0 || TRY2(__NR_flock, LAUNCH_FD_REGISTRY, LOCK_EX_OP) < 0)
+    struct deliver_msg msg;
+    int fds[DELIVER_MAX_FDS];
+    long n = receive_fds(LAUNCH_FD_LIFELINE, &msg, fds, ARRAY_LEN(fds));
+
+    if (n < 1 || msg.kind != DELIVER_HOLDS || msg.holds > LAUNCH_MAX_HOLDS ||
+        (unsigned long)n != 1 + 2 * (unsigned long)msg.holds)
         return;
-    for (int i = 0; i < count; i++)
-        release_directory(LAUNCH_FD_HOLDS + 2 * i, LAUNCH_FD_HOLDS + 2 * i + 1);
-    (void)TRY2(__NR_flock, LAUNCH_FD_REGISTRY, LOCK_UN_OP);
+    h->registry = fds[0];
+    h->count = msg.holds;
+    for (unsigned i = 0; i < h->count; i++) {
+        h->dirs[i] = fds[1 + 2 * i];
+        h->files[i] = fds[2 + 2 * i];
+    }
+}
+
+void hold_release(const struct holds *h)
+{
+    if (h->count == 0 || TRY2(__NR_flock, h->registry, LOCK_EX_OP) < 0)
+        return;
+    for (unsigned i = 0; i < h->count; i++)
+        release_directory(h, i);
+    (void)TRY2(__NR_flock, h->registry, LOCK_UN_OP);
 }

@@ -55,7 +55,10 @@ static int64_t now_ns(void)
 static void kill_all(struct init *in)
 {
     in->killed = true;
-    (void)TRY2(__NR_kill, -1, SIGKILL); /* all but ourselves */
+    if (in->l->plan.layers & LAYER_BIT(LAYER_PIDNS))
+        (void)TRY2(__NR_kill, -1, SIGKILL); /* all but ourselves */
+    else
+        stray_kill(in->command); /* -1 would be every process of the user */
 }
 
 static void on_signal(struct init *in, int sig)
@@ -106,10 +109,12 @@ static void reap_rest(struct init *in)
     int status;
     long pid;
 
-    kill_all(in);
-    while ((pid = TRY4(__NR_wait4, -1, &status, 0, 0)) > 0 || pid == -EINTR)
-        if (pid > 0 && (int)pid == in->command)
+    do {
+        kill_all(in);
+        pid = TRY4(__NR_wait4, -1, &status, 0, 0);
+        if (pid > 0)
             on_child(in, (int)pid, status);
+    } while (pid > 0 || pid == -EINTR);
 }
 
 static void wait_for_work(struct init *in)
@@ -173,11 +178,11 @@ static long shut_in(const struct launch *l)
         file_close(fd);
     file_close(l->tty_fd);
     file_close(l->cwd_fd);
-    if ((p->layers & LAYER_BIT(LAYER_LANDLOCK)) &&
-        !step_is_left_out(p, LAYER_BIT(LAYER_LANDLOCK)))
+    if (!(p->layers & LAYER_BIT(LAYER_PIDNS)))
+        return 0; /* it has to look for its children in /proc */
+    if (layer_is_due(p, LAYER_LANDLOCK))
         r = landlock_close_all();
-    if (r >= 0 && (p->layers & LAYER_BIT(LAYER_SECCOMP)) &&
-        !step_is_left_out(p, LAYER_BIT(LAYER_SECCOMP)))
+    if (r >= 0 && layer_is_due(p, LAYER_SECCOMP))
         r = seccomp_apply(&p->init_filter);
     return r;
 }
@@ -199,7 +204,6 @@ void init_run(struct launch *l)
         report_failed(step, r, l->object);
         launcher_exit(EXIT_SETUP);
     }
-    file_close(LAUNCH_FD_PLAN);
     int64_t started = now_ns();
     long pid = command_start(l);
     if (pid < 0) {

@@ -45,14 +45,8 @@ static unsigned long namespace_flags(const struct plan *p)
     return flags;
 }
 
-/* Nothing that the host leaked to us by accident goes on. */
-static long close_strays(int holds)
-{
-    return SYS3(__NR_close_range, LAUNCH_FD_HOLDS + 2 * holds, ~0u, 0);
-}
-
 /* Pid 1 and the keeper part here. In the keeper: pid 1's pid; in pid 1: does not return. */
-static long start_init(struct launch *l, int holds)
+static long start_init(struct launch *l)
 {
     int sync[2] = { -1, -1 };
     bool root = l->plan.map_all_ids && (l->plan.layers & LAYER_BIT(LAYER_USERNS));
@@ -68,8 +62,6 @@ static long start_init(struct launch *l, int holds)
         sys_fault_role(ROLE_INIT);
         file_close(sync[1]);
         l->sync_fd = sync[0];
-        /* The placeholders are the keeper's business. */
-        (void)TRY3(__NR_close_range, LAUNCH_FD_REGISTRY, LAUNCH_FD_HOLDS + 2 * holds - 1, 0);
         init_run(l);
     }
     file_close(sync[0]);
@@ -86,11 +78,11 @@ static long start_init(struct launch *l, int holds)
 }
 
 /* Waits for the end of pid 1; returns its exit code. */
-static int watch(int init, int signals)
+static int watch(int init, int signals, struct holds *holds)
 {
     struct pollfd_kernel fds[2] = {
         { .fd = signals, .events = POLLIN },
-        { .fd = LAUNCH_FD_LIFELINE }, /* hang-up only: the one message is for pid 1 */
+        { .fd = LAUNCH_FD_LIFELINE, .events = POLLIN },
     };
 
     for (;;) {
@@ -98,7 +90,9 @@ static int watch(int init, int signals)
         int status, sig;
 
         (void)TRY5(__NR_ppoll, fds, 2, 0, 0, 0);
-        if (fds[1].revents) {
+        if (fds[1].revents & POLLIN)
+            hold_receive(holds);
+        if (fds[1].revents & (POLLHUP | POLLERR)) {
             (void)TRY2(__NR_kill, init, SIGKILL);
             fds[1].fd = -1;
         }
@@ -110,32 +104,32 @@ static int watch(int init, int signals)
     }
 }
 
-int keeper_run(struct launch *l, int holds)
+int keeper_run(struct launch *l)
 {
+    struct holds holds = { .registry = -1 };
     const char *step = "keeper";
-    long r = close_strays(holds);
+    /* Nothing that the host leaked to us by accident goes on. */
+    long r = SYS3(__NR_close_range, LAUNCH_FD_FREE, ~0u, 0);
     long signals = r < 0 ? r : signals_open(RELAYED | SIGNAL_BIT(SIGCHLD));
 
     (void)TRY0(__NR_setsid); /* fails for a group leader; pid 1 makes its own session anyway */
     r = signals;
     if (r >= 0) {
         step = "namespaces";
-        r = start_init(l, holds);
+        r = start_init(l);
     }
     if (r < 0) {
         report_failed(step, r, l->object);
-        hold_release(holds);
         return EXIT_SETUP;
     }
     sys_fault_disarm();
     /* Not before: a process that is not dumpable may not write its own id maps. */
     (void)TRY5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
     file_close(LAUNCH_FD_STATUS);
-    file_close(LAUNCH_FD_PLAN);
     for (int fd = 0; fd < 3; fd++)
         file_close(fd);
 
-    int code = watch((int)r, (int)signals);
-    hold_release(holds);
+    int code = watch((int)r, (int)signals, &holds);
+    hold_release(&holds);
     return code;
 }

@@ -18,13 +18,29 @@ ATTR_NORETURN void launcher_exit(int code);
 /* clone(flags, stack) whose child calls fn(arg) on the new stack; fn does not return. */
 long launcher_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void *arg);
 
-int keeper_run(struct launch *l, int holds);
+int keeper_run(struct launch *l);
 ATTR_NORETURN void init_run(struct launch *l);
 /* Starts the command; returns its pid once it was executed, or -errno with l->command_step set. */
 long command_start(struct launch *l);
-/* Removes the placeholders of this run, in `count` directories, where no other run uses them. */
-void hold_release(int count);
 int probe_run(void);
+/* Without a pid namespace: kills the command's group and every process that is our child by now. */
+void stray_kill(int group);
+
+/* ---- plan.c: the plan, delivered ---- */
+long plan_receive(struct launch *l);
+
+/* ---- receive.c: a message with descriptors; their number, or -errno ---- */
+long receive_fds(int socket, struct deliver_msg *msg, int *fds, size_t max);
+
+/* ---- hold.c: the keeper's part in placeholders ---- */
+struct holds {
+    int registry;
+    unsigned count;
+    int dirs[LAUNCH_MAX_HOLDS], files[LAUNCH_MAX_HOLDS];
+};
+void hold_receive(struct holds *h);
+/* Removes the placeholders of this run where no other run uses them. */
+void hold_release(const struct holds *h);
 
 /* ---- report.c: the status socket -------------------------------------------------------------- */
 

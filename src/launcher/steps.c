@@ -32,21 +32,6 @@ static long step_keyring(struct launch *l)
     return r == -ENOSYS ? 0 : r;
 }
 
-/* The host has put the placeholders in place. */
-static long step_placeholders(struct launch *l)
-{
-    bool held = false;
-    char byte = 0;
-
-    for (uint32_t i = 0; i < l->plan.mount_count; i++)
-        held |= (l->plan.mounts[i].flags & MOUNT_HELD) != 0;
-    if (!held)
-        return 0;
-    l->object = "host";
-    long r = SYS6(__NR_recvfrom, LAUNCH_FD_LIFELINE, &byte, 1, 0, 0, 0);
-    return r < 0 ? r : r == 1 && byte == LIFELINE_GO ? 0 : -ECANCELED;
-}
-
 static long step_terminal(struct launch *l)
 {
     long r = tty_open(l);
@@ -68,34 +53,40 @@ static long step_guard(struct launch *l)
     long r = SYS1(__NR_chdir, "/");
     if (r < 0)
         return r;
+    if (!(l->plan.layers & LAYER_BIT(LAYER_PIDNS))) {
+        l->object = "subreaper"; /* orphans come to us, as they would to a real pid 1 */
+        r = SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        if (r < 0)
+            return r;
+    }
     l->object = "parent death signal";
     return SYS5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
+/* clang-format off */
 static const struct step steps[] = {
-    /* name           layer            apply               */
-    { "identity",     LAYER_USERNS,    userns_map_self     }, /* first: grants what the rest needs */
-    { "session",      LAYER_PIDNS,     step_session        },
-    { "loopback",     LAYER_NETNS,     netns_loopback      },
-    { "hostname",     LAYER_UTSNS,     step_hostname       },
-    { "keyring",      LAYER_SECCOMP,   step_keyring        },
-    { "placeholders", LAYER_MOUNTS,    step_placeholders   },
-    { "mounts",       LAYER_MOUNTS,    mount_view          },
-    { "terminal",     LAYER_MOUNTS,    step_terminal       },
-    { "limits",       LAYER_LIMITS,    limits_apply        },
-    { "privileges",   LAYER_SECCOMP,   caps_drop           }, /* after all that needs capabilities */
-    { "guard",        LAYER_PIDNS,     step_guard          },
+    /* name         layer           apply            */
+    { "identity",   LAYER_USERNS,   userns_map_self  }, /* first: grants what the rest needs */
+    { "session",    LAYER_COUNT,    step_session     },
+    { "loopback",   LAYER_NETNS,    netns_loopback   },
+    { "keyring",    LAYER_COUNT,    step_keyring     },
+    { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
+    { "hostname",   LAYER_UTSNS,    step_hostname    },
+    { "mounts",     LAYER_MOUNTS,   mount_view       },
+    { "terminal",   LAYER_MOUNTS,   step_terminal    },
+    { "limits",     LAYER_LIMITS,   limits_apply     },
+    { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */
+    { "guard",      LAYER_COUNT,    step_guard       },
 };
+/* clang-format on */
 
 long steps_apply(struct launch *l, const char **ret_step)
 {
     const struct plan *p = &l->plan;
 
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        uint32_t bit = LAYER_BIT(steps[i].layer);
-
         *ret_step = steps[i].name;
-        if (!(p->layers & bit) || step_is_left_out(p, bit))
+        if (!step_is_due(p, &steps[i]))
             continue;
         long r = steps[i].apply(l);
         if (r < 0)

@@ -6,7 +6,7 @@
 
 struct step {
     const char *name;
-    uint32_t layer; /* enum plan_layer: skipped when the plan does not have it */
+    uint32_t layer; /* enum plan_layer: skipped when the plan lacks it; LAYER_COUNT: always due */
     long (*apply)(struct launch *l);
 };
 
@@ -17,14 +17,18 @@ long steps_apply(struct launch *l, const char **ret_step);
  * Test builds can leave a layer out, to prove that the others hold without it and that its own tests
  * notice. The shipped launcher does not contain the switch.
  */
-static inline bool step_is_left_out(const struct plan *p, uint32_t layer_bit)
+static inline bool layer_is_due(const struct plan *p, uint32_t layer)
 {
 #ifdef ABX_TESTING
-    return (p->test_skip & layer_bit) != 0;
-#else
-    (void)p, (void)layer_bit;
-    return false;
+    if (p->test_skip & LAYER_BIT(layer))
+        return false;
 #endif
+    return (p->layers & LAYER_BIT(layer)) != 0;
+}
+
+static inline bool step_is_due(const struct plan *p, const struct step *step)
+{
+    return step->layer == LAYER_COUNT || layer_is_due(p, step->layer);
 }
 
 #endif

@@ -14,17 +14,13 @@
      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |       \
      SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-long caps_drop(struct launch *l)
+/* Needs CAP_SETPCAP: had inside a user namespace of our own, and by root. */
+static long close_bounds(struct launch *l)
 {
-    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-    long r;
-
     l->object = "securebits";
-    r = SYS5(__NR_prctl, PR_SET_SECUREBITS, CAPS_BITS, 0, 0, 0);
+    long r = SYS5(__NR_prctl, PR_SET_SECUREBITS, CAPS_BITS, 0, 0, 0);
     if (r < 0)
         return r;
-
     l->object = "bounding set";
     for (int cap = 0; cap < 64; cap++) {
         r = TRY5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
@@ -33,7 +29,18 @@ long caps_drop(struct launch *l)
         if (r < 0)
             return r;
     }
+    return 0;
+}
 
+long caps_drop(struct launch *l)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+    bool has_caps = (l->plan.layers & LAYER_BIT(LAYER_USERNS)) || l->plan.map_all_ids;
+    long r = has_caps ? close_bounds(l) : 0;
+
+    if (r < 0)
+        return r;
     l->object = "capabilities";
     r = SYS2(__NR_capset, &header, none);
     if (r < 0)

@@ -32,5 +32,7 @@ long tty_open(struct launch *l)
     if (slave < 0)
         return slave;
     l->tty_fd = (int)slave;
-    return SYS3(__NR_ioctl, slave, TIOCSCTTY, 0);
+    const uint16_t window[4] = { (uint16_t)l->plan.tty_rows, (uint16_t)l->plan.tty_columns };
+    r = SYS3(__NR_ioctl, slave, TIOCSWINSZ, window);
+    return r < 0 ? r : SYS3(__NR_ioctl, slave, TIOCSCTTY, 0);
 }

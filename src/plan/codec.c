@@ -66,7 +66,7 @@ static void code_u32(struct coder *c, uint32_t *value)
     code_u64(c, &v);
     if (v > UINT32_MAX)
         c->bad = true;
-    if (!c->bad)
+    if (!c->bad && c->mode == CODER_READ)
         *value = (uint32_t)v;
 }
 
@@ -75,7 +75,7 @@ static void code_i64(struct coder *c, int64_t *value)
     uint64_t v = (uint64_t)*value;
 
     code_u64(c, &v);
-    if (!c->bad)
+    if (!c->bad && c->mode == CODER_READ)
         *value = (int64_t)v;
 }
 
@@ -237,6 +237,8 @@ static void code_plan(struct coder *c, struct plan *p)
     code_u32(c, &p->required);
     code_u32(c, &p->test_skip);
     code_u32(c, &p->tty);
+    code_u32(c, &p->tty_rows);
+    code_u32(c, &p->tty_columns);
     code_u32(c, &p->network_shared);
     code_u32(c, &p->nested);
     code_u32(c, &p->map_all_ids);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts a plan together from its parts: mounts.c (view, Landlock, placeholders), env.c, limits.c and the
- * filters of seccomp.c. Trusts policy and facts to be what policy_build and scan_facts return; refuses
- * an empty command and plans beyond the limits of plan.h.
+ * Puts a plan together from its parts: mounts.c (view, Landlock, placeholders), env.c, limits.c and
+ * the filters of seccomp.c. Trusts policy and facts to be what policy_build and scan_facts return;
+ * refuses an empty command and plans beyond the limits of plan.h.
  *
  * All layers are required, except the network namespace where the policy shares the host's network:
  * what this host cannot do is a matter for whoever applies the plan, not a reason to ask for less.
@@ -31,8 +31,8 @@ static int32_t check_request(const struct plan_request *request, abx_error **err
     return ABX_OK;
 }
 
-static int32_t copy_argv(const struct plan_request *request, struct arena *arena,
-                         struct plan *plan, abx_error **err)
+static int32_t copy_argv(const struct plan_request *request, struct arena *arena, struct plan *plan,
+                         abx_error **err)
 {
     const char **argv = arena_alloc(arena, request->argc + 1, sizeof *argv);
 
@@ -41,9 +41,9 @@ static int32_t copy_argv(const struct plan_request *request, struct arena *arena
     for (size_t i = 0; i < request->argc; i++) {
         argv[i] = request->argv[i] ? arena_strdup(arena, request->argv[i]) : NULL;
         if (!argv[i])
-            return request->argv[i] ? err_nomem(err)
-                                    : err_new(err, ABX_E_INVALID, "word %zu of the command is NULL",
-                                              i);
+            return request->argv[i]
+                       ? err_nomem(err)
+                       : err_new(err, ABX_E_INVALID, "word %zu of the command is NULL", i);
     }
     plan->argv = argv;
     plan->argv_count = (uint32_t)request->argc;
@@ -65,17 +65,20 @@ static int32_t set_env(const struct policy *policy, const struct facts *facts,
     return ABX_OK;
 }
 
+uint32_t plan_layers(const struct policy *policy)
+{
+    uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
+
+    return policy->network == NETWORK_ALLOWED ? all & ~LAYER_BIT(LAYER_NETNS) : all;
+}
+
 static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
     const struct seccomp_options options = { policy->unix_sockets, policy->nested };
 
-    plan->layers = LAYER_BIT(LAYER_COUNT) - 1;
-    if (policy->network == NETWORK_ALLOWED) {
-        plan->layers &= ~LAYER_BIT(LAYER_NETNS);
-        plan->network_shared = 1;
-    }
-    plan->required = plan->layers;
+    plan->layers = plan->required = plan_layers(policy);
+    plan->network_shared = policy->network == NETWORK_ALLOWED;
     plan->tty = request->tty;
     plan->nested = policy->nested;
     plan->map_all_ids = facts->is_root;

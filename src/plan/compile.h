@@ -26,6 +26,9 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
                      const struct plan_request *request, struct arena *arena,
                      const struct plan **ret, abx_error **err);
 
+/* The layers that a plan for this policy has; known before any fact is. */
+uint32_t plan_layers(const struct policy *policy);
+
 /*
  * Why the working directory is not writable although the preset would make it so ("the working
  * directory is the home directory"), for a notice that goes on with "--rw ."; NULL: it is writable.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints a plan. Text goes to a terminal, so names that others chose (paths, arguments) are escaped.
- * Variables are listed by name: their values may be secrets that the user asked to pass.
+ * Prints a plan. Text goes to a terminal, so names that others chose (paths, arguments) are
+ * escaped. Variables are listed by name: their values may be secrets that the user asked to pass.
  */
 #include "plan/dump.h"
 
@@ -26,10 +26,17 @@ const char *plan_layer_name(uint32_t layer)
 const char *plan_mount_name(uint32_t kind)
 {
     static const char *const names[MOUNT_KIND_COUNT] = {
-        [MOUNT_BIND_RW] = "bind-rw",   [MOUNT_BIND_RO] = "bind-ro",     [MOUNT_PIN] = "pin",
-        [MOUNT_MASK_DIR] = "mask-dir", [MOUNT_MASK_FILE] = "mask-file", [MOUNT_TMPFS] = "tmpfs",
-        [MOUNT_PROC] = "proc",         [MOUNT_DEV] = "dev",             [MOUNT_DIR] = "dir",
-        [MOUNT_FILE] = "file",         [MOUNT_LINK] = "link",
+        [MOUNT_BIND_RW] = "bind-rw",
+        [MOUNT_BIND_RO] = "bind-ro",
+        [MOUNT_PIN] = "pin",
+        [MOUNT_MASK_DIR] = "mask-dir",
+        [MOUNT_MASK_FILE] = "mask-file",
+        [MOUNT_TMPFS] = "tmpfs",
+        [MOUNT_PROC] = "proc",
+        [MOUNT_DEV] = "dev",
+        [MOUNT_DIR] = "dir",
+        [MOUNT_FILE] = "file",
+        [MOUNT_LINK] = "link",
     };
 
     return kind < MOUNT_KIND_COUNT ? names[kind] : "?";
@@ -64,8 +71,8 @@ static const struct {
     uint32_t flag;
     const char *name;
 } mount_flags[] = {
-    { MOUNT_SEAL, "sealed" },       { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
-    { MOUNT_CWD, "cwd" },           { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
+    { MOUNT_SEAL, "sealed" }, { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
+    { MOUNT_CWD, "cwd" },     { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
 };
 
 static void put_escaped(struct buf *b, const char *s)
@@ -291,7 +298,8 @@ int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, 
     } else if (str_eq(format, "json")) {
         dump_json(plan, out);
     } else {
-        int32_t r = err_new(err, ABX_E_INVALID, "print the plan as '%.64s': unknown format", format);
+        int32_t r = err_new(err, ABX_E_INVALID, "print the plan as '%.64s': unknown format",
+                            format);
         err_subject(err, format);
         err_hint(err, "text or json");
         return r;

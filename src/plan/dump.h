@@ -8,8 +8,8 @@
 #include "plan/plan.h"
 
 /*
- * format is "text" (sections in the order of enforcement, one line an item, with its reason) or "json"
- * (everything but filter programs and values of variables; keys are stable). Appends to out.
+ * format is "text" (sections in the order of enforcement, one line an item, with its reason) or
+ * "json" (everything but filter programs and values of variables; keys are stable). Appends to out.
  */
 int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, abx_error **err);
 

@@ -2,10 +2,11 @@
 /*
  * Environment cleaning.
  *
- * Trusts nothing in envp: entries without '=' or without a name are dropped, of entries with the same
- * name the last one counts (so that what we judge is what a program sees, whichever it reads). What
- * env.def lists is removed, as is a value that holds a URL with a password. environment.pass brings a
- * variable back, environment.set and unset have the last word; of the three the later entry counts.
+ * Trusts nothing in envp: entries without '=' or without a name are dropped, of entries with the
+ * same name the last one counts (so that what we judge is what a program sees, whichever it reads).
+ * What env.def lists is removed, as is a value that holds a URL with a password. environment.pass
+ * brings a variable back, environment.set and unset have the last word; of the three the later
+ * entry counts.
  */
 #include "plan/env.h"
 
@@ -131,7 +132,8 @@ static struct variable *find(const struct table *t, const char *name)
     return NULL;
 }
 
-/* One entry a name, sorted by name: what envp has, and every name that the policy or we speak of. */
+/* One entry a name, sorted by name: what envp has, and every name that the policy or we speak of.
+ */
 static bool make_table(const struct policy *p, const char *const *envp, struct arena *a,
                        struct table *t)
 {
@@ -150,8 +152,9 @@ static bool make_table(const struct policy *p, const char *const *envp, struct a
         char *name = arena_strndup(a, envp[i], (size_t)(equals - envp[i]));
         if (!name)
             return false;
-        t->list[t->count] = (struct variable){ .name = name, .value = equals + 1,
-                                               .outside = equals + 1, .index = t->count };
+        t->list[t->count] = (struct variable){
+            .name = name, .value = equals + 1, .outside = equals + 1, .index = t->count
+        };
         t->count++;
     }
     for (size_t i = 0; i < room; i++) {
@@ -209,9 +212,8 @@ static void apply_facts(const struct policy *p, const struct facts *f, struct ta
         tmpdir->value = "/tmp";
 }
 
-int32_t env_compile(const struct policy *policy, const struct facts *facts,
-                    const char *const *envp, struct arena *arena, struct env_result *ret,
-                    abx_error **err)
+int32_t env_compile(const struct policy *policy, const struct facts *facts, const char *const *envp,
+                    struct arena *arena, struct env_result *ret, abx_error **err)
 {
     struct table t = { NULL, 0 };
     struct env_result result = { .path = ENV_DEFAULT_PATH };

@@ -26,12 +26,12 @@ struct env_result {
 };
 
 /*
- * envp is what the command would have outside. In order: env.def removes, the policy's pass, set and
- * unset are carried out, then TMPDIR (private /tmp), PWD, and HOME and PATH where they are missing.
+ * envp is what the command would have outside. In order: env.def removes, the policy's pass, set
+ * and unset are carried out, then TMPDIR (private /tmp), PWD, and HOME and PATH where they are
+ * missing.
  */
-int32_t env_compile(const struct policy *policy, const struct facts *facts,
-                    const char *const *envp, struct arena *arena, struct env_result *ret,
-                    abx_error **err);
+int32_t env_compile(const struct policy *policy, const struct facts *facts, const char *const *envp,
+                    struct arena *arena, struct env_result *ret, abx_error **err);
 
 /* Why env.def removes a variable, or NULL. */
 const char *env_removal(const char *name, const char *value);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts: what the machine says about a policy at one moment. probe/scan.c finds them out, tests write
- * them by hand, plan/compile.c decides with them and asks nothing else. In an arena, immutable.
+ * Facts: what the machine says about a policy at one moment. probe/scan.c finds them out, tests
+ * write them by hand, plan/compile.c decides with them and asks nothing else. In an arena,
+ * immutable.
  */
 #ifndef ABX_PLAN_FACTS_H
 #define ABX_PLAN_FACTS_H
@@ -23,7 +24,8 @@ struct path_fact {
     const char *path; /* canonical; absent components as written */
     bool exists, is_dir;
     uint64_t dev, ino;
-    /* If it does not exist: the deepest ancestor that does, a directory; NULL: cannot come to exist. */
+    /* If it does not exist: the deepest ancestor that does, a directory; NULL: cannot come to
+     * exist. */
     const char *ancestor;
     const char *name_root; /* RULE_NAME: the writable root that it was looked for in */
     const struct pin_fact *pins;

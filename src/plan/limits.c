@@ -2,9 +2,9 @@
 /*
  * Resource limits: rlimits, and the largest pid of the new namespace.
  *
- * Memory is RLIMIT_DATA: RLIMIT_AS counts address space that Node, Go and the JVM only reserve. A core
- * limit of 1, not 0: 0 still starts the program that the host's core_pattern names, 1 is too small
- * for that as well. RLIMIT_NPROC does not bind uid 0, whose limit is the pid namespace's.
+ * Memory is RLIMIT_DATA: RLIMIT_AS counts address space that Node, Go and the JVM only reserve. A
+ * core limit of 1, not 0: 0 still starts the program that the host's core_pattern names, 1 is too
+ * small for that as well. RLIMIT_NPROC does not bind uid 0, whose limit is the pid namespace's.
  * Pids below 300 are given out only once in a namespace, so they come on top of the limit.
  */
 #include "plan/limits.h"

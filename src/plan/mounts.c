@@ -2,14 +2,15 @@
 /*
  * The second half of the mount compiler: one walk over the sorted nodes, with a stack of regions.
  *
- * A region is a directory below which one access holds until a deeper node changes it. What an access
- * costs depends on where it lies: a read-only path inside a writable region needs a mount and pins on
- * the directories above it (or they could be renamed, and the mount with them); inside a read-only
- * region it needs nothing. A grant inside a hidden region turns the mask into a sealed tmpfs that
- * holds nothing but the mount points, mode 0111: what lies beside them cannot be listed.
+ * A region is a directory below which one access holds until a deeper node changes it. What an
+ * access costs depends on where it lies: a read-only path inside a writable region needs a mount
+ * and pins on the directories above it (or they could be renamed, and the mount with them); inside
+ * a read-only region it needs nothing. A grant inside a hidden region turns the mask into a sealed
+ * tmpfs that holds nothing but the mount points, mode 0111: what lies beside them cannot be listed.
  *
- * Invariants: parents come before children; a path gets at most one mount; whatever is writable is a
- * BIND_RW, a PIN or a tmpfs of the plan; each name that is only held gets a BIND_RO on its placeholder.
+ * Invariants: parents come before children; a path gets at most one mount; whatever is writable is
+ * a BIND_RW, a PIN or a tmpfs of the plan; each name that is only held gets a BIND_RO on its
+ * placeholder.
  * "/" is never mounted (nothing can be mounted over the root of a process): where a rule makes it
  * writable, each of its entries is, one by one, and new entries in "/" itself stay impossible.
  */
@@ -41,7 +42,7 @@ struct walk {
     const struct facts *facts;
     struct arena *arena;
     abx_error **err;
-    bool failed; /* out of memory */
+    bool failed;             /* out of memory */
     struct mount_op nowhere; /* written to when out of memory, never read */
 
     struct mount_op *ops;
@@ -172,8 +173,12 @@ static void add_mount_point(struct walk *w, const struct node *n, bool itself)
     if (hidden && r->mask != NO_OP) {
         struct mount_op *op = &w->ops[r->mask];
         if (op->kind == MOUNT_MASK_DIR)
-            *op = (struct mount_op){ .kind = MOUNT_TMPFS, .flags = MOUNT_SEAL, .mode = 0111,
-                                     .size = COVER_BYTES, .path = op->path, .text = op->text };
+            *op = (struct mount_op){ .kind = MOUNT_TMPFS,
+                                     .flags = MOUNT_SEAL,
+                                     .mode = 0111,
+                                     .size = COVER_BYTES,
+                                     .path = op->path,
+                                     .text = op->text };
     }
     add_between(w, n->path, MOUNT_DIR, mode, "mount point");
     if (itself)
@@ -462,8 +467,11 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
 
     if (r != ABX_OK)
         return r;
-    add_region(&w, (struct region){ .path = "/", .state = REGION_OPEN, .uncapped = ACCESS_RO,
-                                    .cap = ACCESS_RW, .mask = NO_OP });
+    add_region(&w, (struct region){ .path = "/",
+                                    .state = REGION_OPEN,
+                                    .uncapped = ACCESS_RO,
+                                    .cap = ACCESS_RW,
+                                    .mask = NO_OP });
     add_rule(&w, GRANT_READ, 0, "/");
     for (size_t i = 0; i < count && r == ABX_OK && !w.failed; i++)
         r = visit(&w, &nodes[i]);

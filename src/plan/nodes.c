@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts to nodes: everything that claims a path is put into one list, sorted so that a directory comes
- * right before what lies below it, and for each path the winner is chosen (policy/precedence.h).
+ * Facts to nodes: everything that claims a path is put into one list, sorted so that a directory
+ * comes right before what lies below it, and for each path the winner is chosen
+ * (policy/precedence.h).
  *
- * Trusts that the facts' paths are canonical. Refuses rules for what every run gets anew (/proc, /dev,
- * /run itself), for hiding "/", and grants whose text leads through a symlink that the command itself
- * could have placed: whoever writes the working directory must not choose what becomes writable.
+ * Trusts that the facts' paths are canonical. Refuses rules for what every run gets anew (/proc,
+ * /dev, /run itself), for hiding "/", and grants whose text leads through a symlink that the
+ * command itself could have placed: whoever writes the working directory must not choose what
+ * becomes writable.
  *
- * A restriction on a path that does not exist becomes a hold on the first component that is missing.
- * Symlinks that a restriction's text leads through become pins: the kernel lets a mount cover the link
- * itself, so the name cannot be taken away from under the rule.
+ * A restriction on a path that does not exist becomes a hold on the first component that is
+ * missing. Symlinks that a restriction's text leads through become pins: the kernel lets a mount
+ * cover the link itself, so the name cannot be taken away from under the rule.
  */
 #include "plan/nodes.h"
 
@@ -107,8 +109,8 @@ static bool link_is_foreign(const struct collector *c, const struct path_fact *f
     return false;
 }
 
-/* Accepted if the rule asks for nothing that its target does not have anyway. */
-static int32_t check_foreign_link(struct collector *c, const struct path_fact *f)
+/* Such a rule may narrow what holds at its target, and is refused where it would widen it. */
+static int32_t check_foreign_link(struct collector *c, const struct path_fact *f, bool *ret_use)
 {
     const struct facts *facts = c->facts;
     struct access_claim *claims = arena_alloc(c->arena, facts->path_count, sizeof *claims);
@@ -122,8 +124,10 @@ static int32_t check_foreign_link(struct collector *c, const struct path_fact *f
         if (other != f && !(fact_is_grant(other) && link_is_foreign(c, other)))
             claims[n++] = (struct access_claim){ other->path, other->rule };
     }
-    if (precedence_verdict(claims, n, f->path, &decides) >= f->rule->access ||
-        (f->rule->flags & RULE_GLOB) || f->rule->origin == ORIGIN_BUILTIN)
+    bool narrows = precedence_verdict(claims, n, f->path, &decides) >= f->rule->access;
+
+    *ret_use = narrows && f->rule->access != ACCESS_RW;
+    if (narrows || (f->rule->flags & RULE_GLOB) || f->rule->origin == ORIGIN_BUILTIN)
         return ABX_OK;
 
     int32_t r = err_new(c->err, ABX_E_CONFIG,
@@ -155,7 +159,8 @@ static int32_t check_fact(struct collector *c, const struct path_fact *f, bool *
     if (!f->exists && (f->rule->flags & RULE_IF_PRESENT))
         return ABX_OK;
     if (path_is_reserved(c->facts, f->path)) {
-        if (builtin || (f->rule->access == ACCESS_EXCLUDE && is_place(c->facts, PLACE_RUN, f->path)))
+        if (builtin ||
+            (f->rule->access == ACCESS_EXCLUDE && is_place(c->facts, PLACE_RUN, f->path)))
             return ABX_OK;
         return refuse_fact(c, f, "is made anew for every run",
                            "no rule can change /proc, /dev or /run; leave it out");
@@ -164,7 +169,7 @@ static int32_t check_fact(struct collector *c, const struct path_fact *f, bool *
         return refuse_fact(c, f, "cannot be hidden",
                            "the command itself lies there; exclude what it must not see");
     if (fact_is_grant(f) && f->pin_count && link_is_foreign(c, f))
-        return check_foreign_link(c, f);
+        return check_foreign_link(c, f, ret_use);
     *ret_use = true;
     return ABX_OK;
 }
@@ -212,9 +217,9 @@ static void add_rule_place(struct collector *c, enum place place, const struct p
 static void add_places(struct collector *c)
 {
     static const char *const why[PLACE_COUNT] = {
-        [PLACE_DEV] = "minimal devices",   [PLACE_PROC] = "processes of the sandbox only",
-        [PLACE_RUN] = "no host services",  [PLACE_SHM] = "private shared memory",
-        [PLACE_SYS] = "hidden",            [PLACE_TMP] = "private",
+        [PLACE_DEV] = "minimal devices",  [PLACE_PROC] = "processes of the sandbox only",
+        [PLACE_RUN] = "no host services", [PLACE_SHM] = "private shared memory",
+        [PLACE_SYS] = "hidden",           [PLACE_TMP] = "private",
     };
 
     for (uint32_t i = 0; i < PLACE_COUNT; i++) {

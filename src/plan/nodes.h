@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first half of the mount compiler: policy and facts become one sorted list of nodes, each a path
- * with the one thing that is to happen there. Pure.
+ * The first half of the mount compiler: policy and facts become one sorted list of nodes, each a
+ * path with the one thing that is to happen there. Pure.
  */
 #ifndef ABX_PLAN_NODES_H
 #define ABX_PLAN_NODES_H
@@ -12,7 +12,8 @@
 #include "plan/facts.h"
 #include "policy/policy.h"
 
-/* At most one of the kinds before NODE_PIN lies at a path, except that there may be several holds. */
+/* At most one of the kinds before NODE_PIN lies at a path, except that there may be several holds.
+ */
 enum node_kind {
     NODE_RULE,
     NODE_COVER, /* a directory that the view replaces (enum place) */

@@ -2,27 +2,26 @@
 /*
  * What the host and the launcher say to each other.
  *
- * Descriptors of the launcher, by number (the exec form hands them out in this order from 3 on):
- *   3 plan      sealed memfd, plan/codec.h
- *   4 status    SOCK_SEQPACKET; the launcher writes struct status_msg, nothing is read from it
- *   5 lifeline  SOCK_SEQPACKET; the host writes one LIFELINE_GO, then keeps it open; EOF: host is gone
- *   6 registry  the directory of run/hold.c, or /dev/null when the run holds nothing
- *   7…          for each directory with placeholders: the directory, then its registry file
- * Its arguments: "run" and the number of those directories, or "probe".
+ * The launcher is started before the plan exists: it makes namespaces while the host still looks at
+ * files. Its arguments are "run" and the layers of the plan (decimal), or "probe". Its descriptors (the
+ * exec form hands them out in this order from 3 on):
+ *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends one struct deliver_msg with
+ *               the plan (a sealed memfd, plan/codec.h).
+ *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
+ *               descriptors, if the run has any: the registry directory, then for each directory with
+ *               placeholders the directory and its registry file. EOF: the host is gone.
  *
- * Messages are trusted in one direction only: the host believes the launcher and pid 1, which run our
- * code, outside the command's reach; both ends check the length of what they get.
+ * The host believes the launcher and pid 1, which run our code outside the command's reach; both ends
+ * check the length of what they get.
  */
 #ifndef ABX_PLAN_PROTOCOL_H
 #define ABX_PLAN_PROTOCOL_H
 
 #include "base/defs.h"
 
-#define LAUNCH_FD_PLAN     3
-#define LAUNCH_FD_STATUS   4
-#define LAUNCH_FD_LIFELINE 5
-#define LAUNCH_FD_REGISTRY 6
-#define LAUNCH_FD_HOLDS    7
+#define LAUNCH_FD_STATUS   3
+#define LAUNCH_FD_LIFELINE 4
+#define LAUNCH_FD_FREE     5 /* the first one that the launcher may use for itself */
 #define LAUNCH_MAX_HOLDS   64
 
 /*
@@ -45,7 +44,13 @@ struct hold_entry {
     char name[HOLD_NAME_MAX + 1];
 };
 
-#define LIFELINE_GO 'g' /* the placeholders are in place: mount */
+enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS };
+#define DELIVER_MAX_FDS (1 + 2 * LAUNCH_MAX_HOLDS) /* the kernel passes up to 253 */
+
+struct deliver_msg {
+    uint32_t kind;
+    uint32_t holds; /* HOLDS: directories */
+};
 
 enum status_kind {
     STATUS_FAILED = 1, /* step, err, text: set-up ended here; the command was not started */

@@ -3,8 +3,8 @@
  * Settings and presets to one policy.
  *
  * Trusts that settings hold what settings.c lets in. Scalars: the call's value, else the config's,
- * else the preset's (default, development, ci), else the schema's. Lists: preset rows, then the config's
- * entries, then the call's, each with its origin; who wins for a path is decided later, by
+ * else the preset's (default, development, ci), else the schema's. Lists: preset rows, then the
+ * config's entries, then the call's, each with its origin; who wins for a path is decided later, by
  * precedence.h. Refuses network.mode filtered, which this version cannot keep.
  */
 #include "policy/policy.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The policy: what the user, the presets and the call ask for, merged. Immutable, in an arena, and
- * independent of the machine: paths are still as written ("~", relative, patterns). probe/scan.c turns
- * them into facts, plan/compile.c decides with both.
+ * independent of the machine: paths are still as written ("~", relative, patterns). probe/scan.c
+ * turns them into facts, plan/compile.c decides with both.
  */
 #ifndef ABX_POLICY_POLICY_H
 #define ABX_POLICY_POLICY_H
@@ -20,10 +20,10 @@ enum access {
 };
 const char *access_name(uint32_t access); /* "exclude", "ro", "rw" */
 
-#define RULE_GLOB       0x1u  /* text is a pattern */
-#define RULE_FINAL      0x2u  /* a ceiling for all below, whatever other rules say; grants nothing */
-#define RULE_IF_PRESENT 0x4u  /* says nothing about a path that does not exist */
-#define RULE_STORE      0x8u  /* RW: a program's data, not a place where people work */
+#define RULE_GLOB       0x1u /* text is a pattern */
+#define RULE_FINAL      0x2u /* a ceiling for all below, whatever other rules say; grants nothing */
+#define RULE_IF_PRESENT 0x4u /* says nothing about a path that does not exist */
+#define RULE_STORE      0x8u /* RW: a program's data, not a place where people work */
 #define RULE_WORKDIR    0x10u /* RW: the working directory, granted because it is that */
 #define RULE_PROTECT    0x20u /* only narrows; never makes visible what another rule hides */
 #define RULE_NAME       0x40u /* of names.def: yields to every other rule of its origin */
@@ -49,16 +49,16 @@ struct policy_env {
 struct policy {
     const struct policy_rule *rules;
     size_t rule_count;
-    uint32_t presets;     /* enum preset */
-    bool protect_names;   /* names.def */
+    uint32_t presets;   /* enum preset */
+    bool protect_names; /* names.def */
     bool tmp_private;
-    uint64_t tmp_bytes;   /* 0: chosen */
-    uint32_t network;     /* enum network_mode */
+    uint64_t tmp_bytes; /* 0: chosen */
+    uint32_t network;   /* enum network_mode */
     bool unix_sockets;
     bool nested;
-    bool strict;          /* fallbackPolicy */
+    bool strict;                                                  /* fallbackPolicy */
     uint64_t max_processes, max_memory, max_fds, max_cpu_seconds; /* 0: no limit */
-    uint64_t max_output;  /* 0: no limit */
+    uint64_t max_output;                                          /* 0: no limit */
     int64_t grace_ns;
     const char *shell;
     const struct policy_env *env;

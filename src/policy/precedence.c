@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The precedence table of precedence.h, one question at a time. plan/mounts.c answers the same
- * questions for a whole sorted list at once; tests/unit/test_precedence.c holds both against a third,
- * slower one. Trusts that paths are clean and canonical.
+ * questions for a whole sorted list at once; tests/unit/test_precedence.c holds both against a
+ * third, slower one. Trusts that paths are clean and canonical.
  */
 #include "policy/precedence.h"
 
@@ -77,8 +77,10 @@ static uint32_t uncapped(const struct access_claim *claims, size_t count, const 
         } else if (!*ret_rule && c) {
             *ret_rule = c->rule;
         }
-        if (!c || !(c->rule->flags & RULE_PROTECT) || !c->path[1])
+        if (!c || !(c->rule->flags & RULE_PROTECT))
             return cap;
+        if (!c->path[1])
+            return MIN_OF(cap, (uint32_t)ACCESS_RO);
         /* On to the parent of the protected path. */
         len = strlen(c->path);
         while (path[len - 1] != '/')
@@ -87,8 +89,8 @@ static uint32_t uncapped(const struct access_claim *claims, size_t count, const 
     }
 }
 
-uint32_t precedence_verdict(const struct access_claim *claims, size_t claim_count,
-                            const char *path, const struct policy_rule **ret_rule)
+uint32_t precedence_verdict(const struct access_claim *claims, size_t claim_count, const char *path,
+                            const struct policy_rule **ret_rule)
 {
     const struct policy_rule *rule;
     uint32_t access = uncapped(claims, claim_count, path, path[1] ? strlen(path) : 0, &rule);

@@ -7,9 +7,9 @@
  *   2. at equal length an exact path beats a pattern;
  *   3. then the later origin wins;
  *   4. then names.def yields to any other rule, and exclude beats ro beats rw.
- * A claim with RULE_PROTECT counts as the stricter of itself and what holds at its parent. Claims with
- * RULE_FINAL take no part in this: they are ceilings, and the strictest one that matches caps the result.
- * Where no claim matches, ACCESS_RO holds: readable, not writable.
+ * A claim with RULE_PROTECT counts as the stricter of itself and what holds at its parent. Claims
+ * with RULE_FINAL take no part in this: they are ceilings, and the strictest one that matches caps
+ * the result. Where no claim matches, ACCESS_RO holds: readable, not writable.
  */
 #ifndef ABX_POLICY_PRECEDENCE_H
 #define ABX_POLICY_PRECEDENCE_H
@@ -29,7 +29,7 @@ int precedence_path_order(const char *a, const char *b);
 int precedence_compare(const struct policy_rule *a, const struct policy_rule *b);
 
 /* The access at a path, and the rule that decides (NULL: none does). Takes time in claim_count. */
-uint32_t precedence_verdict(const struct access_claim *claims, size_t claim_count,
-                            const char *path, const struct policy_rule **ret_rule);
+uint32_t precedence_verdict(const struct access_claim *claims, size_t claim_count, const char *path,
+                            const struct policy_rule **ret_rule);
 
 #endif

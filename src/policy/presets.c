@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The preset tables and their toggles. A list of toggles is read from left to right and the last
- * mention of a preset wins; a macro (@all, @lint/all) stands for its members. Names are compared whole.
+ * mention of a preset wins; a macro (@all, @lint/all) stands for its members. Names are compared
+ * whole.
  */
 #include "policy/presets.h"
 

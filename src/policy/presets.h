@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Built-in path presets (presets.def), the toggles that switch them, and the names that are protected
- * in every place where people work (names.def).
+ * Built-in path presets (presets.def), the toggles that switch them, and the names that are
+ * protected in every place where people work (names.def).
  */
 #ifndef ABX_POLICY_PRESETS_H
 #define ABX_POLICY_PRESETS_H
@@ -31,11 +31,11 @@ bool preset_is_all(const char *text); /* "@all" or "!@all" */
 const char *preset_list(void);
 
 struct preset_row {
-    uint32_t preset;    /* the bits of which one must be on */
-    const char *name;   /* "@base" */
-    uint32_t access;    /* enum access */
-    uint32_t flags;     /* RULE_* */
-    const char *path;   /* with '~', or relative to the working directory */
+    uint32_t preset;  /* the bits of which one must be on */
+    const char *name; /* "@base" */
+    uint32_t access;  /* enum access */
+    uint32_t flags;   /* RULE_* */
+    const char *path; /* with '~', or relative to the working directory */
 };
 /* The i-th row, or NULL beyond the last. */
 const struct preset_row *preset_row(size_t i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who we are, without the name service: its plug-ins have no place in a static program or in somebody
- * else's process. /etc/passwd is read by hand; a user that only LDAP knows has $HOME. The umask is read
- * from /proc, since umask(2) can only tell it by changing it for all threads.
+ * Who we are, without the name service: its plug-ins have no place in a static program or in
+ * somebody else's process. /etc/passwd is read by hand; a user that only LDAP knows has $HOME. The
+ * umask is read from /proc, since umask(2) can only tell it by changing it for all threads.
  */
 #include <fcntl.h>
 #include <string.h>

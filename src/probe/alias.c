@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Second mounts. A file system may be mounted in several places, so what a rule hides or protects at
- * one path may be seen at another. /proc/self/mountinfo tells which part of which file system lies
- * where; for each restriction every other place that shows the same thing, or a part of it, gets the
- * same rule. Trusts the kernel's text, but not its length: a line that does not parse is skipped, and a
- * second path counts only if it leads to the same inode.
+ * Second mounts. A file system may be mounted in several places, so what a rule hides or protects
+ * at one path may be seen at another. /proc/self/mountinfo tells which part of which file system
+ * lies where; for each restriction every other place that shows the same thing, or a part of it,
+ * gets the same rule. Trusts the kernel's text, but not its length: a line that does not parse is
+ * skipped, and a second path counts only if it leads to the same inode.
  */
 #include <fcntl.h>
 #include <stdlib.h>

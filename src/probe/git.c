@@ -2,18 +2,20 @@
 /*
  * The git repository around the working directory (@git, @git-strict).
  *
- * Found as git finds it: ".git" here or in a directory above, up to the home directory; a directory, a
- * symlink, or a file that points elsewhere (worktree, submodule). Protected, so that git on the host
- * never runs what the command wrote: hooks and config of the repository (also when absent), the
- * pointers .git, commondir and gitdir, config.worktree, and the same in submodules and worktrees.
- * Where the repository lies outside the working directory it is made writable, so that git works.
+ * Found as git finds it: ".git" here or in a directory above, up to the home directory; a
+ * directory, a symlink, or a file that points elsewhere (worktree, submodule). Protected, so that
+ * git on the host never runs what the command wrote: hooks and config of the repository (also when
+ * absent), the pointers .git, commondir and gitdir, config.worktree, and the same in submodules and
+ * worktrees. Where the repository lies outside the working directory it is made writable, so that
+ * git works.
  *
- * Trusts no pointer: ".git" may come with a downloaded tree and name any directory. What lies outside
- * is granted only if it points back (a worktree's gitdir file, a submodule below the modules of a
- * repository above) and looks like a repository. An explicit rule of the user is never overridden.
+ * Trusts no pointer: ".git" may come with a downloaded tree and name any directory. What lies
+ * outside is granted only if it points back (a worktree's gitdir file, a submodule below the
+ * modules of a repository above) and looks like a repository. An explicit rule of the user is never
+ * overridden.
  *
- * Not held: a commondir file that does not exist (any placeholder of that name stops git itself), and
- * repositories that the command makes anew.
+ * Not held: a commondir file that does not exist (any placeholder of that name stops git itself),
+ * and repositories that the command makes anew.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,15 +32,15 @@
 #include "policy/presets.h"
 #include "probe/scan_state.h"
 
-#define GIT_MAX_POINTER  16384
-#define GIT_MAX_CONFIG   ((size_t)1 << 20)
-#define GIT_MAX_NESTING  8
-#define GIT_SOURCE       "@git"
-#define GIT_STRICT       "@git-strict"
+#define GIT_MAX_POINTER 16384
+#define GIT_MAX_CONFIG  ((size_t)1 << 20)
+#define GIT_MAX_NESTING 8
+#define GIT_SOURCE      "@git"
+#define GIT_STRICT      "@git-strict"
 
 struct repo {
-    const char *top;            /* the working tree */
-    struct resolved dotgit;     /* top/.git; where a symlink leads */
+    const char *top;        /* the working tree */
+    struct resolved dotgit; /* top/.git; where a symlink leads */
     const char *gitdir, *common;
     bool consents; /* gitdir belongs to top, and top to gitdir */
 };
@@ -64,8 +66,7 @@ static bool is_there(struct scan *s, const char *dir, const char *name, bool dir
     struct scan quiet = *s;
 
     quiet.err = &ignored;
-    return look(&quiet, dir, name, &r) == ABX_OK && r.exists && !r.denied &&
-           r.is_dir == directory;
+    return look(&quiet, dir, name, &r) == ABX_OK && r.exists && !r.denied && r.is_dir == directory;
 }
 
 /* A small file without its last line ends, or NULL. */
@@ -88,7 +89,8 @@ static char *read_text(struct scan *s, const char *path, size_t limit)
     return arena_strndup(s->arena, file.data, file.len);
 }
 
-/* Follows a pointer file: the directory, or the file, that its text names. False if there is none. */
+/* Follows a pointer file: the directory, or the file, that its text names. False if there is none.
+ */
 static bool follow(struct scan *s, const char *dir, const char *name, const char *prefix,
                    struct resolved *ret)
 {
@@ -201,7 +203,8 @@ static int32_t find_repo(struct scan *s, const char *start, unsigned nesting, st
     }
 }
 
-/* Makes dir writable, unless it lies in the working directory or a rule of the user says otherwise. */
+/* Makes dir writable, unless it lies in the working directory or a rule of the user says otherwise.
+ */
 static int32_t grant(struct scan *s, const char *dir)
 {
     struct access_claim *claims = arena_alloc(s->arena, s->count, sizeof *claims);
@@ -262,8 +265,9 @@ static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void
                               unsigned depth)
 {
     _fd_ int path_fd = fd_open_path(AT_FDCWD, dir);
-    _fd_ int fd = path_fd < 0 ? -1
-                              : openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    _fd_ int fd = path_fd < 0
+                      ? -1
+                      : openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
     int32_t r = ABX_OK;
@@ -272,8 +276,7 @@ static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void
         return ABX_OK;
     (void)TAKE_FD(fd);
     while (r == ABX_OK && (entry = readdir(stream))) {
-        if (entry->d_name[0] == '.' &&
-            (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..")))
+        if (entry->d_name[0] == '.' && (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..")))
             continue;
         r = scan_count(s, dir);
         const char *path = r == ABX_OK ? join(s, dir, entry->d_name) : NULL;

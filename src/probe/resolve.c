@@ -2,10 +2,10 @@
 /*
  * Path resolution.
  *
- * The kernel resolves one component at a time, relative to a descriptor, and never a symlink: links are
- * read and walked here, so that each one on the way is known (it must be pinned where the command
- * could replace it) and so that no path is too long. Nothing is opened for reading; devices, pipes and
- * automounts are not touched.
+ * The kernel resolves one component at a time, relative to a descriptor, and never a symlink: links
+ * are read and walked here, so that each one on the way is known (it must be pinned where the
+ * command could replace it) and so that no path is too long. Nothing is opened for reading;
+ * devices, pipes and automounts are not touched.
  *
  * Trusts the kernel only. The tree may change while it is walked: the result is what was seen, with
  * device and inode, and the launcher refuses anything else that it finds there later.
@@ -25,7 +25,7 @@
 struct resolver {
     struct arena *arena;
     struct buf path; /* "" is "/" */
-    int fd;          /* the directory at path; while components are missing, their deepest ancestor */
+    int fd; /* the directory at path; while components are missing, their deepest ancestor */
     bool owned;
     const char *rest;
     size_t missing;      /* components of path that do not exist */

@@ -20,9 +20,11 @@ struct resolve_base {
 struct resolved {
     const char *path; /* canonical; absent components as written, without "." and ".." */
     bool exists, is_dir;
-    bool denied;      /* the path ends at a directory that cannot be entered: what lies below is unknown */
+    bool denied; /* the path ends at a directory that cannot be entered: what lies below is unknown
+                  */
     uint64_t dev, ino;
-    const char *ancestor; /* absent: the deepest directory that exists; NULL: it cannot come to exist */
+    const char
+        *ancestor; /* absent: the deepest directory that exists; NULL: it cannot come to exist */
     const struct pin_fact *pins; /* symlinks on the way, and a file where a directory was meant */
     uint32_t pin_count;
 };

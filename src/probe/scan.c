@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scanner. Order matters: who and where we are, then the places every Linux has, then the rules as
- * written, then what follows from them (own state, repository, protected names, second mounts).
+ * The scanner. Order matters: who and where we are, then the places every Linux has, then the rules
+ * as written, then what follows from them (own state, repository, protected names, second mounts).
  *
- * Trusts the kernel and the environment of this process ($HOME, $XDG_*), which is the user's. Refuses
- * a working directory that is gone, '~' without a home, '~user' that nobody is, a grant that cannot be
- * reached. A restriction that cannot be reached covers the directory that stops us: stricter, never
- * nothing. The state and config directories of agentbox itself get ceilings that no rule lifts.
+ * Trusts the kernel and the environment of this process ($HOME, $XDG_*), which is the user's.
+ * Refuses a working directory that is gone, '~' without a home, '~user' that nobody is, a grant
+ * that cannot be reached. A restriction that cannot be reached covers the directory that stops us:
+ * stricter, never nothing. The state and config directories of agentbox itself get ceilings that no
+ * rule lifts.
  */
 #include "probe/scan.h"
 
@@ -38,8 +39,8 @@ int32_t scan_count(struct scan *s, const char *what)
 {
     if (s->entries++ < SCAN_MAX_ENTRIES)
         return ABX_OK;
-    int32_t r = err_new(s->err, ABX_E_CONFIG, "'%s': more than %u directory entries to look at", what,
-                        SCAN_MAX_ENTRIES);
+    int32_t r = err_new(s->err, ABX_E_CONFIG, "'%s': more than %u directory entries to look at",
+                        what, SCAN_MAX_ENTRIES);
     err_subject(s->err, what);
     err_hint(s->err, "start patterns at a deeper directory, or use fewer '**'");
     return r;
@@ -123,8 +124,10 @@ static int32_t find_cwd(struct scan *s, const char *cwd)
         struct resolved where;
         struct resolve_base base = { s->cwd.fd, own ? own : "/" };
         if (cwd[0] != '/' && (!own || s->cwd.fd < 0))
-            return err_new(s->err, ABX_E_INVALID, "working directory '%s': relative to one that "
-                           "does not exist", cwd);
+            return err_new(s->err, ABX_E_INVALID,
+                           "working directory '%s': relative to one that "
+                           "does not exist",
+                           cwd);
         int32_t r = resolve_path(s->arena, &base, cwd, &where, s->err);
         if (r != ABX_OK)
             return r;
@@ -178,8 +181,8 @@ static int32_t find_home(struct scan *s)
 static int32_t find_places(struct scan *s)
 {
     static const char *const names[PLACE_COUNT] = {
-        [PLACE_DEV] = "/dev", [PLACE_PROC] = "/proc", [PLACE_RUN] = "/run",
-        [PLACE_SHM] = "/dev/shm", [PLACE_SYS] = "/sys", [PLACE_TMP] = "/tmp",
+        [PLACE_DEV] = "/dev",     [PLACE_PROC] = "/proc", [PLACE_RUN] = "/run",
+        [PLACE_SHM] = "/dev/shm", [PLACE_SYS] = "/sys",   [PLACE_TMP] = "/tmp",
     };
 
     for (size_t i = 0; i < PLACE_COUNT; i++) {
@@ -200,10 +203,10 @@ static int32_t find_procs(struct scan *s)
         const char *path;
         bool root_only, is_dir;
     } table[] = {
-        { "/proc/acpi", true, true },          { "/proc/kcore", true, false },
-        { "/proc/key-users", false, false },   { "/proc/keys", false, false },
-        { "/proc/kmsg", true, false },         { "/proc/latency_stats", false, false },
-        { "/proc/sched_debug", false, false }, { "/proc/scsi", true, true },
+        { "/proc/acpi", true, true },           { "/proc/kcore", true, false },
+        { "/proc/key-users", false, false },    { "/proc/keys", false, false },
+        { "/proc/kmsg", true, false },          { "/proc/latency_stats", false, false },
+        { "/proc/sched_debug", false, false },  { "/proc/scsi", true, true },
         { "/proc/sysrq-trigger", true, false }, { "/proc/timer_list", true, false },
     };
     struct proc_fact *procs = arena_alloc(s->arena, ARRAY_LEN(table), sizeof *procs);
@@ -400,8 +403,7 @@ static int32_t find_top(struct scan *s)
         return wanted ? err_sys(s->err, ABX_E_IO, -errno, "read directory '/'") : ABX_OK;
     while (r == ABX_OK && (entry = readdir(dir))) {
         if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") ||
-            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            S_ISLNK(st.st_mode))
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
             continue;
         r = scan_count(s, "/");
         if (r == ABX_OK && s->facts->top_count == room) {
@@ -415,9 +417,10 @@ static int32_t find_top(struct scan *s)
         if (r == ABX_OK && (!top || !path))
             r = err_nomem(s->err);
         if (r == ABX_OK)
-            top[s->facts->top_count++] = (struct keep_fact){
-                .path = path, .is_dir = S_ISDIR(st.st_mode), .dev = (uint64_t)st.st_dev,
-                .ino = (uint64_t)st.st_ino };
+            top[s->facts->top_count++] = (struct keep_fact){ .path = path,
+                                                             .is_dir = S_ISDIR(st.st_mode),
+                                                             .dev = (uint64_t)st.st_dev,
+                                                             .ino = (uint64_t)st.st_ino };
     }
     (void)closedir(dir);
     s->facts->top = top;
@@ -454,8 +457,12 @@ int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *a
                    const struct facts **ret, abx_error **err)
 {
     __attribute__((cleanup(scan_done))) struct scan s = {
-        .policy = policy, .arena = arena, .err = err,
-        .root = { -1, "/" }, .home = { -1, NULL }, .cwd = { -1, NULL },
+        .policy = policy,
+        .arena = arena,
+        .err = err,
+        .root = { -1, "/" },
+        .home = { -1, NULL },
+        .cwd = { -1, NULL },
     };
 
     s.facts = arena_alloc(arena, 1, sizeof *s.facts);

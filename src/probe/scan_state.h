@@ -30,8 +30,8 @@ int32_t scan_count(struct scan *s, const char *what);
 
 int32_t scan_pattern(struct scan *s, const struct policy_rule *rule,
                      const struct resolve_base *base, const char *text); /* walk.c */
-int32_t scan_git(struct scan *s);                                       /* git.c */
-int32_t scan_aliases(struct scan *s);                                   /* alias.c */
+int32_t scan_git(struct scan *s);                                        /* git.c */
+int32_t scan_aliases(struct scan *s);                                    /* alias.c */
 
 /* account.c: strings in the arena, NULL if unknown. user NULL: uid counts. */
 const char *account_home(struct arena *arena, const char *user, size_t user_len, uint32_t uid);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns: the part before the first special character is resolved like any path, below it the tree
- * is walked. Directories only are opened, with O_NOFOLLOW and O_NONBLOCK; a symlink that matches is
- * resolved like a path that was written, one that does not is left alone. A match is not entered: its
- * rule speaks about all below it.
+ * Patterns: the part before the first special character is resolved like any path, below it the
+ * tree is walked. Directories only are opened, with O_NOFOLLOW and O_NONBLOCK; a symlink that
+ * matches is resolved like a path that was written, one that does not is left alone. A match is not
+ * entered: its rule speaks about all below it.
  *
- * Refuses rather than skips: more than SCAN_MAX_ENTRIES entries or SCAN_MAX_DEPTH levels are an error.
- * A directory that cannot be read counts as a match of a rule that denies, since nobody knows what it
- * holds and its owner may open it at any time.
+ * Refuses rather than skips: more than SCAN_MAX_ENTRIES entries or SCAN_MAX_DEPTH levels are an
+ * error. A directory that cannot be read counts as a match of a rule that denies, since nobody
+ * knows what it holds and its owner may open it at any time.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -59,9 +59,13 @@ static char *full_path(const struct pattern_walk *w)
 static int32_t add_match(struct pattern_walk *w, const struct stat *st)
 {
     struct resolved where = {
-        .path = full_path(w), .exists = true, .is_dir = S_ISDIR(st->st_mode),
-        .dev = (uint64_t)st->st_dev, .ino = (uint64_t)st->st_ino,
-        .pins = w->start->pins, .pin_count = w->start->pin_count,
+        .path = full_path(w),
+        .exists = true,
+        .is_dir = S_ISDIR(st->st_mode),
+        .dev = (uint64_t)st->st_dev,
+        .ino = (uint64_t)st->st_ino,
+        .pins = w->start->pins,
+        .pin_count = w->start->pin_count,
     };
 
     if (!where.path)
@@ -82,8 +86,8 @@ static int32_t visit_entry(struct pattern_walk *w, int dirfd, const struct diren
     const char *path = w->path.data;
     bool matches = glob_match(w->pattern, w->pattern_len, path, w->path.len);
 
-    if (!matches && (known_file || !glob_may_match_below(w->pattern, w->pattern_len, path,
-                                                         w->path.len)))
+    if (!matches &&
+        (known_file || !glob_may_match_below(w->pattern, w->pattern_len, path, w->path.len)))
         return ABX_OK;
     if (fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? ABX_OK
@@ -118,8 +122,7 @@ static int32_t walk_unreadable(struct pattern_walk *w, int dirfd, const char *na
 
 static int32_t walk_directory(struct pattern_walk *w, int dirfd, const char *name, unsigned depth)
 {
-    _fd_ int fd = openat(dirfd, name,
-                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _fd_ int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     const struct dirent *entry;
 
     if (fd < 0)
@@ -178,11 +181,14 @@ int32_t scan_pattern(struct scan *s, const struct policy_rule *rule,
         return r;
     if (start.denied)
         return scan_add(s, rule, &start);
-    if (!start.exists || !start.is_dir || is_system_place(&(struct pattern_walk){ .scan = s },
-                                                          start.path))
+    if (!start.exists || !start.is_dir ||
+        is_system_place(&(struct pattern_walk){ .scan = s }, start.path))
         return ABX_OK;
 
-    struct pattern_walk w = { .scan = s, .rule = rule, .start = &start, .pattern = pattern + 1,
+    struct pattern_walk w = { .scan = s,
+                              .rule = rule,
+                              .start = &start,
+                              .pattern = pattern + 1,
                               .pattern_len = strlen(pattern + 1) };
     _fd_ int fd = fd_open_path(AT_FDCWD, start.path);
     if (fd < 0)

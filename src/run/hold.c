@@ -323,6 +323,9 @@ void hold_release(struct hold *h)
     if (h->registry < 0 || flock(h->registry, LOCK_EX) < 0)
         return;
     for (unsigned i = 0; i < h->count; i++) {
+        /* A file without a name was released by the keeper: what it says is void. */
+        if (fstat(h->files[i], &st) < 0 || st.st_nlink == 0)
+            continue;
         if (flock(h->files[i], LOCK_EX | LOCK_NB) < 0 || fstat(h->dirs[i], &st) < 0)
             continue;
         remove_entries(h->dirs[i], h->files[i]);

@@ -68,11 +68,11 @@ static int32_t ask_launcher(const struct image *image, struct probe_facts *facts
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return err_sys(err, ABX_E_IO, -errno, "make a socket pair");
-    const int fds[] = { null_fd, null_fd, null_fd, null_fd, ends[1] };
+    const int fds[] = { null_fd, null_fd, null_fd, ends[1] };
     const struct spawn_request spawn = {
         .image = image, .argv = argv, .cwd_fd = -1, .fds = fds, .count = ARRAY_LEN(fds)
     };
-    _Static_assert(LAUNCH_FD_STATUS == 4, "the list above");
+    _Static_assert(LAUNCH_FD_STATUS == 3, "the list above");
     int32_t code = spawn_launcher(&spawn, &pid, err);
     fd_close(ends[1]);
     if (code == ABX_OK) {

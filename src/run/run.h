@@ -2,7 +2,8 @@
 /*
  * One run: a plan made real, from spawning the launcher to the last byte of output.
  *
- *     run_init -> run_start (the command has been executed, or why not) -> run_pump … until run_ended
+ *     run_init -> run_launch (namespaces are being made) -> run_deliver (the plan; the command has been
+ *     executed, or why not) -> run_pump … until run_ended -> run_done
  *
  * A run belongs to one thread at a time; run_cancel and run_signal may come from any.
  */
@@ -21,13 +22,12 @@
 #include "run/stream.h"
 
 struct run_request {
-    const struct plan *plan;
+    uint32_t layers; /* of the plan that will be delivered */
     const struct image *image;
-    const char *const *state_dirs;
-    int cwd_fd;       /* where the launcher starts; -1: the caller's own directory */
-    int stdio[3];     /* what the command gets; -1: /dev/null; ignored where captured */
-    bool capture[3];  /* [1] and [2] */
-    uint64_t limit;   /* of each captured stream */
+    int cwd_fd;      /* where the launcher starts; -1: the caller's own directory */
+    int stdio[3];    /* what the command gets; -1: /dev/null; ignored where captured */
+    bool capture[3]; /* [1] and [2] */
+    uint64_t limit;  /* of each captured stream */
     abx_output_fn output;
     void *user;
 };
@@ -38,7 +38,7 @@ struct run {
     int pidfd, status_fd, lifeline_fd, tty_fd;
     struct hold hold;
     struct stream streams[3]; /* [1] and [2] */
-    bool started, failed, exited, reaped;
+    bool started, failed, exited, gone;
     int stopped; /* signal, or 0 */
     bool canceled;
     int64_t start_ns, end_ns;
@@ -46,29 +46,44 @@ struct run {
 };
 
 void run_init(struct run *r);
-int32_t run_start(struct run *r, const struct run_request *request, abx_error **err);
+int32_t run_launch(struct run *r, const struct run_request *request, abx_error **err);
+int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
+                    abx_error **err);
 /* Handles what is there; waits for it at most timeout_ms (-1: without limit). */
 int32_t run_pump(struct run *r, int timeout_ms, abx_error **err);
-bool run_ended(const struct run *r); /* exit status known, nothing left behind */
+/*
+ * The exit status is known, every process inside is dead, no placeholder is left. What remains of
+ * the launcher is on its way out; run_done leaves it to be reaped.
+ */
+bool run_ended(const struct run *r);
 void run_signal(struct run *r, int signal_number);
 void run_cancel(struct run *r);
 bool run_canceled(struct run *r);
-/* Ends it if need be, waits, closes everything. The run may be started again, unless it was canceled. */
-void run_done(struct run *r);
 
-/* For the exec form: the plan's descriptors, in the order of plan/protocol.h from 3 on. */
-struct run_form {
-    int fds[4 + 2 * LAUNCH_MAX_HOLDS];
-    size_t count;
-    int lifeline_host, status_host;
-    struct hold hold;
-    char holds_text[16];
+/* A launcher that has nothing left to do but to exit. */
+struct run_rest {
+    pid_t keeper;
+    int pidfd;
 };
-void run_form_init(struct run_form *form);
-int32_t run_form_open(struct run_form *form, const struct run_request *request, abx_error **err);
-void run_form_close(struct run_form *form);
-/* Ends what was started from the form, if anything was, and leaves nothing behind. */
-void run_form_end(struct run_form *form);
+/*
+ * Ends it if need be, closes everything. *ret_rest is what may still have to be reaped (keeper 0:
+ * nothing); NULL: waits for it here. The run may be launched again, unless it was canceled.
+ */
+void run_done(struct run *r, struct run_rest *ret_rest);
+/* true: reaped (or waited for by somebody else). */
+bool run_reap(struct run_rest *rest, bool wait);
+
+/* ---- deliver.c: what goes to the launcher ---- */
+
+int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err);
+/* Opens the placeholders' places, tells the keeper, makes them. */
+int32_t deliver_holds(int lifeline_fd, struct hold *hold, const struct plan *plan,
+                      const char *const *state_dirs, abx_error **err);
+int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]); /* 0 or -errno */
+/* The second argument of the launcher. */
+void deliver_layers(char *text, size_t size, uint32_t layers);
+
+/* ---- failure.c ---- */
 
 /* The message of a failed step as an error, with a hint (run/hints.def). */
 int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_error **err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * posix_spawn of the launcher: no code of ours between fork and exec, so any thread of any host may
- * do it. The child gets exactly the descriptors of one list, all signals blocked (it reads them from a
- * descriptor; one that comes early waits there) and their default handling.
+ * do it. The child gets exactly the descriptors of one list and all signals blocked: it reads them from a descriptor,
+ * so that one that comes early waits there, and gives the command their default handling.
  */
 #include "run/spawn.h"
 
@@ -45,9 +45,7 @@ static int set_signals(posix_spawnattr_t *attr)
     (void)sigfillset(&all);
     int r = posix_spawnattr_setsigmask(attr, &all);
     if (r == 0)
-        r = posix_spawnattr_setsigdefault(attr, &all);
-    if (r == 0)
-        r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK);
     return -r;
 }
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages from the host that bring descriptors. */
+#include <linux/uio.h>
+
+#include "launcher/launcher.h"
+
+#define MSG_CMSG_CLOEXEC_FLAG 0x40000000
+#define MSG_TRUNCATED         (0x20 | 0x8) /* MSG_TRUNC, MSG_CTRUNC */
+#define SCM_RIGHTS_TYPE       1
+#define SOL_SOCKET_LEVEL      1
+
+struct msghdr_kernel {
+    void *name;
+    int name_len;
+    struct iovec *iov;
+    size_t iov_len;
+    void *control;
+    size_t control_len;
+    unsigned flags;
+};
+
+struct control {
+    size_t len;
+    int level, type;
+    int fds[DELIVER_MAX_FDS + 1];
+};
+
+long receive_fds(int socket, struct deliver_msg *msg, int *fds, size_t max)
+{
+    struct iovec iov = { .iov_base = msg, .iov_len = sizeof *msg };
+    struct control control = { 0 };
+    struct msghdr_kernel header = {
+        .iov = &iov,
+        .iov_len = 1,
+        .control = &control,
+        .control_len = sizeof control,
+    };
+    long n = SYS3(__NR_recvmsg, socket, &header, MSG_CMSG_CLOEXEC_FLAG);
+
+    if (n < 0)
+        return n;
+    if (n != (long)sizeof *msg || (header.flags & MSG_TRUNCATED))
+        return 0;
+    const size_t head = sizeof control.len + 2 * sizeof(int);
+    if (header.control_len < head || control.level != SOL_SOCKET_LEVEL ||
+        control.type != SCM_RIGHTS_TYPE || control.len < head)
+        return 0;
+    size_t count = (control.len - head) / sizeof(int);
+    if (count > max)
+        return 0;
+    memcpy(fds, control.fds, count * sizeof(int));
+    return (long)count;
+}

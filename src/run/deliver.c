@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host hands to a launcher that waits for it: the sealed plan, and the placeholders' places. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "plan/codec.h"
+#include "run/run.h"
+
+static int send_fds(int socket, const struct deliver_msg *msg, const int *fds, size_t count)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(DELIVER_MAX_FDS * sizeof(int))];
+    } control = { 0 };
+    struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = sizeof *msg };
+    struct msghdr header = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = CMSG_SPACE(count * sizeof(int)),
+    };
+    struct cmsghdr *c = CMSG_FIRSTHDR(&header);
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+    return sendmsg(socket, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int32_t seal_plan(const struct plan *plan, int *ret_fd, abx_error **err)
+{
+    size_t size = plan_encoded_size(plan);
+    uint8_t *image = size ? malloc(size) : NULL;
+
+    if (!size)
+        return err_new(err, ABX_E_CONFIG, "encode the plan: it has too many or too long parts");
+    if (!image)
+        return err_nomem(err);
+    plan_encode(plan, image, size);
+    int fd = fd_memfd("agentbox-plan", image, size, false);
+    free(image);
+    if (fd < 0)
+        return err_sys(err, ABX_E_SANDBOX, fd, "seal the plan");
+    *ret_fd = fd;
+    return ABX_OK;
+}
+
+int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err)
+{
+    const struct deliver_msg msg = { .kind = DELIVER_PLAN };
+    _fd_ int fd = -1;
+    int32_t code = seal_plan(plan, &fd, err);
+
+    if (code != ABX_OK)
+        return code;
+    int r = send_fds(status_fd, &msg, &fd, 1);
+    /* A launcher that is gone has said why, or its end is noticed. */
+    return r < 0 && r != -EPIPE && r != -ECONNRESET
+               ? err_sys(err, ABX_E_IO, r, "hand over the plan")
+               : ABX_OK;
+}
+
+int32_t deliver_holds(int lifeline_fd, struct hold *h, const struct plan *plan,
+                      const char *const *state_dirs, abx_error **err)
+{
+    struct deliver_msg msg = { .kind = DELIVER_HOLDS };
+    int fds[DELIVER_MAX_FDS];
+
+    if (plan->hold_count == 0)
+        return ABX_OK;
+    int32_t code = hold_open(h, plan, state_dirs, err);
+    if (code != ABX_OK)
+        return code;
+    msg.holds = h->count;
+    fds[0] = h->registry;
+    for (unsigned i = 0; i < h->count; i++) {
+        fds[1 + 2 * i] = h->dirs[i];
+        fds[2 + 2 * i] = h->files[i];
+    }
+    int r = send_fds(lifeline_fd, &msg, fds, 1 + 2 * (size_t)h->count);
+    if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+        return err_sys(err, ABX_E_IO, r, "hand over the placeholders");
+    return hold_fill(h, plan, err);
+}
+
+int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2])
+{
+    int status[2], lifeline[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, status) < 0)
+        return -errno;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, lifeline) < 0) {
+        int r = -errno;
+        fd_close(status[0]);
+        fd_close(status[1]);
+        return r;
+    }
+    *ret_status = status[0];
+    *ret_lifeline = lifeline[0];
+    child_fds[LAUNCH_FD_STATUS - 3] = status[1];
+    child_fds[LAUNCH_FD_LIFELINE - 3] = lifeline[1];
+    return 0;
+}
+
+void deliver_layers(char *text, size_t size, uint32_t layers)
+{
+    (void)snprintf(text, size, "%u", layers);
+}

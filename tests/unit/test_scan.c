@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scanner on real trees: a temporary home with a project in it, scanned and compiled, and the
+ * mount list looked at. Lines are "kind path flags"; @ stands for the temporary directory.
+ */
+#include "lib/facts_case.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/str.h"
+#include "policy/presets.h"
+#include "probe/scan.h"
+
+struct tree {
+    struct arena arena;
+    char base[64];
+    struct settings *call;
+    const struct policy *policy;
+    const struct facts *facts;
+    const struct plan *plan;
+    char *text;
+};
+
+static const char *at(struct tree *t, const char *path)
+{
+    char *full = arena_printf(&t->arena, "%s%s", t->base, path);
+
+    assert_non_null(full);
+    return full;
+}
+
+static void make_dir(struct tree *t, const char *path)
+{
+    char *full = arena_strdup(&t->arena, at(t, path));
+
+    for (char *p = full + 1; *p; p++)
+        if (*p == '/') {
+            *p = '\0';
+            (void)mkdir(full, 0755);
+            *p = '/';
+        }
+    assert_true(mkdir(full, 0755) == 0 || errno == EEXIST);
+}
+
+static void make_file(struct tree *t, const char *path, const char *content)
+{
+    const char *full = at(t, path);
+    make_dir(t, path_parent(&t->arena, path));
+    FILE *f = fopen(full, "we");
+    assert_non_null(f);
+    fputs(content, f);
+    fclose(f);
+}
+
+static void make_link(struct tree *t, const char *target, const char *path)
+{
+    assert_int_equal(symlink(target, at(t, path)), 0);
+}
+
+static void make_git(struct tree *t, const char *dir)
+{
+    make_file(t, arena_printf(&t->arena, "%s/HEAD", dir), "ref: refs/heads/main\n");
+    make_file(t, arena_printf(&t->arena, "%s/config", dir), "[core]\n\tbare = false\n");
+    make_dir(t, arena_printf(&t->arena, "%s/objects", dir));
+    make_dir(t, arena_printf(&t->arena, "%s/refs/heads", dir));
+}
+
+static int setup(void **state)
+{
+    struct tree *t = calloc(1, sizeof *t);
+
+    assert_non_null(t);
+    /* Not below /tmp, which every sandbox replaces. */
+    strcpy(t->base, "/var/tmp/abx-scan-XXXXXX");
+    assert_non_null(mkdtemp(t->base));
+    arena_init(&t->arena, ARENA_DEFAULT_LIMIT);
+    assert_int_equal(settings_new(ORIGIN_CALL, &t->call, NULL), ABX_OK);
+    make_dir(t, "/home/w");
+    setenv("HOME", at(t, "/home"), 1);
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("XDG_CONFIG_HOME");
+    assert_int_equal(chdir(at(t, "/home/w")), 0);
+    *state = t;
+    return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    struct tree *t = *state;
+
+    assert_int_equal(chdir("/"), 0);
+    (void)nftw(t->base, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    settings_free(t->call);
+    free(t->text);
+    arena_done(&t->arena);
+    free(t);
+    return 0;
+}
+
+static void only(struct tree *t, const char *preset)
+{
+    assert_int_equal(settings_append(t->call, "filesystem.presets", "!@all", NULL, NULL), ABX_OK);
+    if (preset)
+        assert_int_equal(settings_append(t->call, "filesystem.presets", preset, NULL, NULL),
+                         ABX_OK);
+}
+
+static void no_names(struct tree *t)
+{
+    assert_int_equal(
+        settings_set(t->call, "filesystem.autoProtectDangerousFiles", "false", NULL, NULL), ABX_OK);
+}
+
+static void rule(struct tree *t, const char *key, const char *value)
+{
+    assert_int_equal(settings_append(t->call, key, value, NULL, NULL), ABX_OK);
+}
+
+static int32_t scan(struct tree *t, const char *cwd, abx_error **err)
+{
+    int32_t r = policy_build(NULL, t->call, &t->arena, &t->policy, err);
+
+    return r == ABX_OK ? scan_facts(t->policy, cwd, &t->arena, &t->facts, err) : r;
+}
+
+/* Scans, compiles, and leaves in t->text the mounts below the temporary directory. */
+static void run(struct tree *t)
+{
+    static const char *const argv[] = { "true", NULL };
+    const struct plan_request request = { argv, 1, NULL, false, 0 };
+    abx_error *err = NULL;
+    struct buf b;
+    size_t len = strlen(t->base);
+
+    if (scan(t, NULL, &err) != ABX_OK ||
+        plan_compile(t->policy, t->facts, &request, &t->arena, &t->plan, &err) != ABX_OK)
+        fail_msg("%s", abx_error_message(err));
+    buf_init(&b, 1 << 20);
+    (void)buf_puts(&b, "");
+    for (uint32_t i = 0; i < t->plan->mount_count; i++) {
+        const struct mount_op *op = &t->plan->mounts[i];
+        if (!path_is_beneath(op->path, t->base))
+            continue;
+        (void)buf_printf(&b, "%s @%s%s%s\n", plan_mount_name(op->kind), op->path + len,
+                         op->flags & MOUNT_HELD ? " held" : "",
+                         op->flags & MOUNT_EARLY ? " early" : "");
+    }
+    free(t->text);
+    t->text = buf_take(&b);
+    assert_non_null(t->text);
+}
+
+static void expect(struct tree *t, const char *expected)
+{
+    run(t);
+    assert_string_equal(t->text, expected);
+}
+
+static void has(struct tree *t, const char *line)
+{
+    if (!strstr(t->text, line))
+        fail_msg("no '%s' in\n%s", line, t->text);
+}
+
+static void has_not(struct tree *t, const char *line)
+{
+    if (strstr(t->text, line))
+        fail_msg("'%s' in\n%s", line, t->text);
+}
+
+static void expect_error(struct tree *t, const char *cwd, int32_t code, const char *message,
+                         const char *hint)
+{
+    abx_error *err = NULL;
+
+    assert_int_equal(scan(t, cwd, &err), code);
+    if (!strstr(abx_error_message(err), message) || !strstr(abx_error_hint(err), hint))
+        fail_msg("'%s' / '%s'", abx_error_message(err), abx_error_hint(err));
+    abx_error_free(err);
+}
+
+static void facts_say_who_and_where(void **state)
+{
+    struct tree *t = *state;
+    struct stat st;
+
+    run(t);
+    assert_int_equal(t->facts->uid, geteuid());
+    assert_string_equal(t->facts->home, at(t, "/home"));
+    assert_string_equal(t->facts->cwd, at(t, "/home/w"));
+    assert_int_equal(stat(".", &st), 0);
+    assert_int_equal(t->facts->cwd_ino, st.st_ino);
+    assert_string_equal(t->facts->places[PLACE_PROC], "/proc");
+    mode_t mask = umask(0);
+    umask(mask);
+    assert_int_equal(t->facts->umask_bits, mask);
+}
+
+static void home_comes_from_passwd_when_unset(void **state)
+{
+    struct tree *t = *state;
+
+    unsetenv("HOME");
+    assert_int_equal(scan(t, NULL, NULL), ABX_OK);
+    if (geteuid() == 0)
+        assert_string_equal(t->facts->home, "/root");
+}
+
+static void spellings_of_one_path_are_one(void **state)
+{
+    static const char *const spellings[] = { "p",      "p/",  "p/.",    "./p",        "~/w/p",
+                                             "../w/p", "p//", "x/../p", "./././p/./", "gone/../p" };
+    struct tree *t = *state;
+
+    make_dir(t, "/home/w/p");
+    make_dir(t, "/home/w/x");
+    only(t, "@base");
+    no_names(t);
+    for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
+        rule(t, "filesystem.ro", spellings[i]);
+    rule(t, "filesystem.ro", at(t, "/home/w/p"));
+    expect(t, "bind-rw @/home/w\nbind-ro @/home/w/p\n");
+}
+
+static void odd_names_are_ordinary_names(void **state)
+{
+    static const char *const names[] = { "a\nb",    "[x]",  "back\\slash", "\xff\xfe",
+                                         " space ", "st*r", "-dash" };
+    struct tree *t = *state;
+
+    only(t, "@base");
+    no_names(t);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        make_file(t, arena_printf(&t->arena, "/home/w/%s", names[i]), "");
+        rule(t, "filesystem.ro", names[i]);
+    }
+    run(t);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        has(t, arena_printf(&t->arena, "bind-ro @/home/w/%s\n", names[i]));
+}
+
+static void working_directory_with_brackets_works(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/w/app/[slug]");
+    make_file(t, "/home/w/app/[slug]/a.key", "");
+    assert_int_equal(chdir(at(t, "/home/w/app/[slug]")), 0);
+    only(t, "@base");
+    no_names(t);
+    rule(t, "filesystem.exclude", "*.key");
+    expect(t, "bind-rw @/home/w/app/[slug]\nmask-file @/home/w/app/[slug]/a.key\n");
+}
+
+static void symlink_and_target_are_both_protected(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/real/conf", "");
+    make_link(t, "real", "/home/w/l1");
+    make_link(t, "l1/conf", "/home/w/l2");
+    only(t, "@base");
+    no_names(t);
+    rule(t, "filesystem.ro", "l2");
+    expect(t, "bind-rw @/home/w\n"
+              "pin @/home/w/l1\n"
+              "pin @/home/w/l2\n"
+              "pin @/home/w/real\n"
+              "bind-ro @/home/w/real/conf\n");
+}
+
+static void dangling_and_circular_links_are_pinned(void **state)
+{
+    struct tree *t = *state;
+
+    make_link(t, "nowhere/x", "/home/w/dangling");
+    make_link(t, "loop", "/home/w/loop");
+    only(t, "@base");
+    no_names(t);
+    rule(t, "filesystem.exclude", "dangling");
+    rule(t, "filesystem.exclude", "loop");
+    expect(t, "bind-rw @/home/w\n"
+              "pin @/home/w/dangling\n"
+              "pin @/home/w/loop\n"
+              "bind-ro @/home/w/nowhere held\n");
+}
+
+static void file_in_the_way_is_pinned(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/f", "");
+    only(t, "@base");
+    no_names(t);
+    rule(t, "filesystem.ro", "f/x/y");
+    expect(t, "bind-rw @/home/w\npin @/home/w/f\n");
+}
+
+static void planted_link_does_not_open_what_is_excluded(void **state)
+{
+    struct tree *t = *state;
+    abx_error *err = NULL;
+    static const char *const argv[] = { "true", NULL };
+    const struct plan_request request = { argv, 1, NULL, false, 0 };
+
+    make_dir(t, "/home/.ssh");
+    make_link(t, "../.ssh", "/home/w/build");
+    only(t, "@base");
+    rule(t, "filesystem.rw", "build");
+    assert_int_equal(scan(t, NULL, NULL), ABX_OK);
+    assert_int_equal(plan_compile(t->policy, t->facts, &request, &t->arena, &t->plan, &err),
+                     ABX_E_CONFIG);
+    assert_non_null(strstr(abx_error_message(err), "symbolic link"));
+    abx_error_free(err);
+}
+
+static void patterns_find_all_and_follow_nothing(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/.env", "");
+    make_file(t, "/home/w/a/.env", "");
+    make_file(t, "/home/w/a/b/.env", "");
+    make_file(t, "/home/w/a/b/x.pem", "");
+    make_file(t, "/home/secret/.env", "");
+    make_link(t, "../secret", "/home/w/out");
+    make_link(t, "..", "/home/w/a/up");
+    only(t, "@base");
+    no_names(t);
+    rule(t, "filesystem.exclude", "**/.env");
+    rule(t, "filesystem.ro", "a/*/x.pem");
+    rule(t, "filesystem.ro", "**/nothing");
+    expect(t, "bind-rw @/home/w\n"
+              "mask-file @/home/w/.env\n"
+              "pin @/home/w/a\n"
+              "mask-file @/home/w/a/.env\n"
+              "pin @/home/w/a/b\n"
+              "mask-file @/home/w/a/b/.env\n"
+              "bind-ro @/home/w/a/b/x.pem\n");
+}
+
+static void trailing_double_star_means_all_below(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/d/f", "");
+    make_file(t, "/home/w/d/e/g", "");
+    only(t, "@base");
+    no_names(t);
+    rule(t, "filesystem.exclude", "d/**/");
+    expect(t, "bind-rw @/home/w\n"
+              "pin @/home/w/d\n"
+              "mask-dir @/home/w/d/e\n"
+              "mask-file @/home/w/d/f\n");
+}
+
+static void pipes_do_not_stop_the_scan(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/w/.git");
+    assert_int_equal(mkfifo(at(t, "/home/w/.git/HEAD"), 0600), 0);
+    assert_int_equal(mkfifo(at(t, "/home/w/pipe"), 0600), 0);
+    make_dir(t, "/home/w/.git/objects");
+    make_dir(t, "/home/w/.git/refs");
+    assert_int_equal(mkfifo(at(t, "/home/w/.git/config"), 0600), 0);
+    rule(t, "filesystem.exclude", "**/p*");
+    run(t);
+    has(t, "mask-file @/home/w/pipe\n");
+    has(t, "bind-ro @/home/w/.git/config\n");
+}
+
+static void default_protects_names_present_and_absent(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/w/.claude");
+    make_file(t, "/home/w/.claude/settings.json", "");
+    make_dir(t, "/home/w/.vscode");
+    make_file(t, "/home/w/.npmrc", "");
+    run(t);
+    has(t, "bind-ro @/home/w/.vscode\n");
+    has(t, "bind-ro @/home/w/.npmrc\n");
+    has(t, "bind-ro @/home/w/.mcp.json held\n");
+    has(t, "bind-ro @/home/w/.idea held\n");
+    has(t, "pin @/home/w/.claude\n");
+    has(t, "bind-ro @/home/w/.claude/settings.json\n");
+    has(t, "bind-ro @/home/w/.claude/hooks held\n");
+    has_not(t, "@/home/w/.bashrc");
+    has_not(t, "@/home/w/.yarnrc");
+}
+
+static void writable_home_protects_start_up_files_too(void **state)
+{
+    struct tree *t = *state;
+
+    rule(t, "filesystem.rw", "~");
+    run(t);
+    has(t, "bind-rw @/home\n");
+    has(t, "bind-ro @/home/.bashrc held\n");
+    has(t, "bind-ro @/home/.ssh held\n");
+    has(t, "bind-ro @/home/w/.mcp.json held\n"); /* the working directory counts all the same */
+    has(t, "bind-ro @/home/.local held\n");      /* our own state */
+}
+
+static void own_state_cannot_be_granted(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/.local/state/agentbox/runs");
+    make_dir(t, "/xdg/agentbox");
+    setenv("XDG_CONFIG_HOME", at(t, "/xdg"), 1);
+    only(t, NULL);
+    no_names(t);
+    rule(t, "filesystem.rw", "~/.local/state/agentbox/runs");
+    rule(t, "filesystem.rw", at(t, "/xdg/agentbox"));
+    expect(t, "mask-dir @/home/.local/state/agentbox\n");
+}
+
+static void repository_is_protected_where_it_is(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_git(t, "/home/w/.git/modules/lib/sub");
+    make_dir(t, "/home/w/.git/modules/lib/sub/hooks");
+    make_file(t, "/home/w/.git/worktrees/x/gitdir", "/elsewhere/.git\n");
+    make_file(t, "/home/w/.git/worktrees/x/commondir", "../..\n");
+    make_git(t, "/home/.git"); /* not ours: found only from home itself */
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    expect(t, "bind-rw @/home/w\n"
+              "pin @/home/w/.git\n"
+              "bind-ro @/home/w/.git/config\n"
+              "bind-ro @/home/w/.git/hooks held\n"
+              "pin @/home/w/.git/modules\n"
+              "pin @/home/w/.git/modules/lib\n"
+              "pin @/home/w/.git/modules/lib/sub\n"
+              "bind-ro @/home/w/.git/modules/lib/sub/config\n"
+              "bind-ro @/home/w/.git/modules/lib/sub/hooks\n"
+              "pin @/home/w/.git/worktrees\n"
+              "pin @/home/w/.git/worktrees/x\n"
+              "bind-ro @/home/w/.git/worktrees/x/commondir\n"
+              "bind-ro @/home/w/.git/worktrees/x/gitdir\n");
+}
+
+static void subdirectory_of_a_repository_can_commit(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_dir(t, "/home/w/.git/hooks");
+    make_dir(t, "/home/w/sub");
+    assert_int_equal(chdir(at(t, "/home/w/sub")), 0);
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    expect(t, "bind-rw @/home/w/.git\n"
+              "bind-ro @/home/w/.git/config\n"
+              "bind-ro @/home/w/.git/hooks\n"
+              "bind-rw @/home/w/sub\n");
+    rule(t, "filesystem.ro", ".."); /* what the user says about it counts */
+    run(t);
+    has_not(t, "bind-rw @/home/w/.git\n");
+}
+
+static void worktree_gets_its_common_directory(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/main/.git");
+    make_dir(t, "/home/main/.git/hooks");
+    make_file(t, "/home/main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
+    make_file(t, "/home/main/.git/worktrees/w/commondir", "../..\n");
+    make_file(t, "/home/main/.git/worktrees/w/gitdir", at(t, "/home/w/.git\n"));
+    make_file(t, "/home/w/.git",
+              arena_printf(&t->arena, "gitdir: %s/home/main/.git/worktrees/w\n", t->base));
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    expect(t, "bind-rw @/home/main/.git\n"
+              "bind-ro @/home/main/.git/config\n"
+              "bind-ro @/home/main/.git/hooks\n"
+              "pin @/home/main/.git/worktrees\n"
+              "pin @/home/main/.git/worktrees/w\n"
+              "bind-ro @/home/main/.git/worktrees/w/commondir\n"
+              "bind-ro @/home/main/.git/worktrees/w/gitdir\n"
+              "bind-rw @/home/w\n"
+              "bind-ro @/home/w/.git\n");
+}
+
+static void submodule_gets_the_modules_of_its_parent(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_git(t, "/home/w/.git/modules/lib");
+    make_file(t, "/home/w/.git/modules/lib/config", "[core]\n\tworktree = ../../../lib\n");
+    make_file(t, "/home/w/lib/.git", "gitdir: ../.git/modules/lib\n");
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    run(t);
+    has(t, "bind-ro @/home/w/lib/.git\n"); /* from above: its pointer is protected */
+    assert_int_equal(chdir(at(t, "/home/w/lib")), 0);
+    run(t);
+    has(t, "bind-rw @/home/w/.git/modules/lib\n");
+    has(t, "bind-ro @/home/w/.git/modules/lib/config\n");
+    has(t, "bind-ro @/home/w/lib/.git\n");
+}
+
+static void forged_pointer_grants_nothing(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/other/.git");
+    make_file(t, "/home/w/.git", arena_printf(&t->arena, "gitdir: %s/home/other/.git\n", t->base));
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    run(t);
+    has_not(t, "bind-rw @/home/other");
+    has(t, "bind-ro @/home/w/.git\n");
+    assert_int_equal(unlink(at(t, "/home/w/.git")), 0);
+    make_link(t, "../other/.git", "/home/w/.git");
+    run(t);
+    has_not(t, "bind-rw @/home/other");
+    has(t, "pin @/home/w/.git\n");
+}
+
+static void strict_repository_keeps_other_branches(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.git/refs/heads/main", "1\n");
+    make_file(t, "/home/w/.git/refs/heads/topic/one", "2\n");
+    make_file(t, "/home/w/.git/packed-refs", "\n");
+    make_dir(t, "/home/w/.git/refs/tags");
+    rule(t, "filesystem.presets", "@git-strict");
+    run(t);
+    has_not(t, "heads/main\n");
+    has(t, "bind-ro @/home/w/.git/refs/heads/topic/one\n");
+    has(t, "bind-ro @/home/w/.git/refs/tags\n");
+    has(t, "bind-ro @/home/w/.git/packed-refs\n");
+}
+
+static void unknown_home_and_user_are_named(void **state)
+{
+    struct tree *t = *state;
+
+    rule(t, "filesystem.rw", "~nobody-of-that-name/x");
+    expect_error(t, NULL, ABX_E_CONFIG, "no such user", "'./~nobody-of-that-name/x'");
+}
+
+static void other_users_home_is_found(void **state)
+{
+    struct tree *t = *state;
+
+    only(t, NULL);
+    rule(t, "filesystem.ro", "~root/x");
+    assert_int_equal(scan(t, NULL, NULL), ABX_OK);
+    bool found = false;
+    for (size_t i = 0; i < t->facts->path_count; i++)
+        found = found || str_has_prefix(t->facts->paths[i].path, "/root");
+    assert_true(found);
+}
+
+static void working_directory_that_is_gone_is_refused(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/gone");
+    assert_int_equal(chdir(at(t, "/home/gone")), 0);
+    assert_int_equal(rmdir(at(t, "/home/gone")), 0);
+    expect_error(t, NULL, ABX_E_INVALID, "find the working directory", "-C DIR");
+    expect_error(t, "sub", ABX_E_INVALID, "relative to one that does not exist", "");
+    assert_int_equal(scan(t, at(t, "/home/w"), NULL), ABX_OK);
+    assert_string_equal(t->facts->cwd, at(t, "/home/w"));
+}
+
+static void given_working_directory_must_be_one(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/f", "");
+    make_dir(t, "/home/w/d");
+    make_link(t, "d", "/home/w/l");
+    expect_error(t, "f", ABX_E_INVALID, "working directory 'f'", "");
+    expect_error(t, "none", ABX_E_INVALID, "working directory 'none'", "");
+    assert_int_equal(scan(t, "l/../l", NULL), ABX_OK);
+    assert_string_equal(t->facts->cwd, at(t, "/home/w/d"));
+}
+
+static void path_longer_than_the_kernel_takes_is_found(void **state)
+{
+    struct tree *t = *state;
+    char name[201];
+
+    memset(name, 'n', 200);
+    name[200] = '\0';
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(mkdir(name, 0755), 0);
+        assert_int_equal(chdir(name), 0);
+    }
+    only(t, "@base");
+    no_names(t);
+    run(t);
+    assert_true(strlen(t->facts->cwd) > 6000);
+    has(t, "bind-rw @/home/w/nnn");
+    const char *deep = t->facts->cwd;
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(scan(t, deep, NULL), ABX_OK);
+    assert_string_equal(t->facts->cwd, deep);
+    for (int i = 0; i < 30; i++) { /* nftw cannot */
+        _fd_ int fd = fd_open_path(AT_FDCWD, path_parent(&t->arena, deep));
+        assert_true(fd >= 0);
+        assert_int_equal(unlinkat(fd, name, AT_REMOVEDIR), 0);
+        deep = path_parent(&t->arena, deep);
+    }
+}
+
+static void too_many_entries_are_an_error(void **state)
+{
+    struct tree *t = *state;
+
+    rule(t, "filesystem.exclude", "/usr/**/nothing-of-this-name");
+    rule(t, "filesystem.exclude", "/**/nothing-of-this-name");
+    abx_error *err = NULL;
+    int32_t r = scan(t, NULL, &err);
+    if (r == ABX_OK)
+        skip(); /* a machine with so few files */
+    assert_int_equal(r, ABX_E_CONFIG);
+    assert_non_null(strstr(abx_error_message(err), "more than 200000"));
+    abx_error_free(err);
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static void no_descriptor_is_left_open(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_link(t, "/etc", "/home/w/etc");
+    rule(t, "filesystem.exclude", "**/x");
+    rule(t, "filesystem.ro", "etc/passwd");
+    rule(t, "filesystem.rw", "~nobody-of-that-name"); /* also when it fails */
+    unsigned before = open_descriptors();
+    assert_int_equal(scan(t, NULL, NULL), ABX_E_CONFIG);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void running_out_of_memory_is_reported(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    for (size_t limit = 8000; limit < 120000; limit += 4000) {
+        struct arena small;
+        const struct policy *policy = NULL;
+        const struct facts *facts = NULL;
+        arena_init(&small, limit);
+        int32_t r = policy_build(NULL, t->call, &small, &policy, NULL);
+        if (r == ABX_OK)
+            r = scan_facts(policy, NULL, &small, &facts, NULL);
+        assert_true(r == ABX_E_NOMEM || (r == ABX_OK && facts));
+        arena_done(&small);
+    }
+}
+
+/* In a mount namespace of its own, so it comes last. */
+static void second_mounts_show_no_more(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/secret/deep/key", "");
+    make_dir(t, "/second");
+    make_dir(t, "/part");
+    if (unshare(CLONE_NEWNS) < 0)
+        skip(); /* needs root */
+    assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal(mount(at(t, "/home"), at(t, "/second"), NULL, MS_BIND, NULL), 0);
+    assert_int_equal(mount(at(t, "/home/secret/deep"), at(t, "/part"), NULL, MS_BIND, NULL), 0);
+    only(t, "@base");
+    no_names(t);
+    rule(t, "filesystem.exclude", "~/secret");
+    expect(t, "mask-dir @/home/secret\n"
+              "bind-rw @/home/w\n"
+              "mask-dir @/part\n"
+              "mask-dir @/second/secret\n");
+    assert_int_equal(umount(at(t, "/second")), 0);
+    assert_int_equal(umount(at(t, "/part")), 0);
+}
+
+int main(void)
+{
+#define SCAN_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        SCAN_TEST(facts_say_who_and_where),
+        SCAN_TEST(home_comes_from_passwd_when_unset),
+        SCAN_TEST(spellings_of_one_path_are_one),
+        SCAN_TEST(odd_names_are_ordinary_names),
+        SCAN_TEST(working_directory_with_brackets_works),
+        SCAN_TEST(symlink_and_target_are_both_protected),
+        SCAN_TEST(dangling_and_circular_links_are_pinned),
+        SCAN_TEST(file_in_the_way_is_pinned),
+        SCAN_TEST(planted_link_does_not_open_what_is_excluded),
+        SCAN_TEST(patterns_find_all_and_follow_nothing),
+        SCAN_TEST(trailing_double_star_means_all_below),
+        SCAN_TEST(pipes_do_not_stop_the_scan),
+        SCAN_TEST(default_protects_names_present_and_absent),
+        SCAN_TEST(writable_home_protects_start_up_files_too),
+        SCAN_TEST(own_state_cannot_be_granted),
+        SCAN_TEST(repository_is_protected_where_it_is),
+        SCAN_TEST(subdirectory_of_a_repository_can_commit),
+        SCAN_TEST(worktree_gets_its_common_directory),
+        SCAN_TEST(submodule_gets_the_modules_of_its_parent),
+        SCAN_TEST(forged_pointer_grants_nothing),
+        SCAN_TEST(strict_repository_keeps_other_branches),
+        SCAN_TEST(unknown_home_and_user_are_named),
+        SCAN_TEST(other_users_home_is_found),
+        SCAN_TEST(working_directory_that_is_gone_is_refused),
+        SCAN_TEST(given_working_directory_must_be_one),
+        SCAN_TEST(path_longer_than_the_kernel_takes_is_found),
+        SCAN_TEST(too_many_entries_are_an_error),
+        SCAN_TEST(no_descriptor_is_left_open),
+        SCAN_TEST(running_out_of_memory_is_reported),
+        SCAN_TEST(second_mounts_show_no_more),
+    };
+
+    return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
+}
