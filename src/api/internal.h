@@ -27,6 +27,7 @@ struct abx_config {
 
 struct abx_manager {
     pid_t owner; /* the process that made it */
+    bool no_stream[3]; /* closed when it was made: what has the number later is not a stream */
     struct settings *settings;
     abx_hooks hooks;
     char *helper_dir;

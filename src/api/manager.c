@@ -7,6 +7,7 @@
  * so that a command never waits for a host that is busy elsewhere.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -96,6 +97,8 @@ int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_ma
         return err_nomem(err);
     }
     m->owner = getpid();
+    for (int i = 0; i < 3; i++)
+        m->no_stream[i] = fcntl(i, F_GETFD) < 0;
     m->image.fd = m->epoll_fd = m->wake_fd = -1;
     (void)pthread_mutex_init(&m->lock, NULL);
     (void)pthread_cond_init(&m->idle, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agentbox: dispatch over commands.def, which also makes the help. */
-#include <string.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -56,8 +57,21 @@ static int unknown_command(const char *name)
     return cli_misuse(hint, "'%s' is not a command of agentbox", name);
 }
 
+/* A stream that the caller closed must not become one of our own files. */
+static bool open_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    return fd > STDERR_FILENO && close(fd) == 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (!open_streams())
+        return EXIT_AGENTBOX;
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (commands[i].options == run_options)
             commands[i].option_count = run_option_count;

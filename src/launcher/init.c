@@ -25,11 +25,6 @@
 #define WCONTINUED_FLAG 8
 #define RUSAGE_CHILDREN_WHO (-1)
 
-#define INIT_SIGNALS                                                                               \
-    (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGHUP) |         \
-     SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2) | SIGNAL_BIT(SIGTSTP) |       \
-     SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGALRM))
-
 struct pollfd_kernel {
     int fd;
     short events, revents;
@@ -38,7 +33,6 @@ struct pollfd_kernel {
 struct init {
     const struct launch *l;
     int command;   /* pid, also its group */
-    int signals;
     int64_t deadline; /* 0: none */
     bool ended, killed, timed_out, warned;
     int status; /* of the command */
@@ -120,7 +114,7 @@ static void reap_rest(struct init *in)
 static void wait_for_work(struct init *in)
 {
     struct pollfd_kernel fds[2] = {
-        { .fd = in->signals, .events = POLLIN },
+        { .fd = LAUNCH_FD_SIGNALS, .events = POLLIN },
         { .fd = LAUNCH_FD_LIFELINE },
     };
     struct __kernel_timespec left = { 0 };
@@ -148,7 +142,7 @@ static int supervise(struct init *in)
         int sig;
 
         wait_for_work(in);
-        while ((sig = signals_next(in->signals, &sender)) != 0)
+        while ((sig = signals_next(&sender)) != 0)
             if (sig != SIGCHLD && sender == 0)
                 on_signal(in, sig);
         reap(in);
@@ -196,9 +190,8 @@ static int exec_code(const char *step, long err)
 
 void init_run(struct launch *l)
 {
-    const char *step = "signals";
-    long signals = signals_open(INIT_SIGNALS);
-    long r = signals < 0 ? signals : steps_apply(l, &step);
+    const char *step;
+    long r = steps_apply(l, &step);
 
     if (r < 0) {
         report_failed(step, r, l->object);
@@ -217,7 +210,6 @@ void init_run(struct launch *l)
     struct init in = {
         .l = l,
         .command = (int)pid,
-        .signals = (int)signals,
         .deadline = l->plan.timeout_ns ? started + l->plan.timeout_ns : 0,
     };
     if (shut_in(l) < 0)

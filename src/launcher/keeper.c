@@ -16,11 +16,6 @@
 #include "launcher/launcher.h"
 
 #define WNOHANG_FLAG 1
-#define RELAYED                                                                                    \
-    (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGQUIT) |         \
-     SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGCONT) |       \
-     SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGALRM))
-
 struct pollfd_kernel {
     int fd;
     short events, revents;
@@ -78,10 +73,10 @@ static long start_init(struct launch *l)
 }
 
 /* Waits for the end of pid 1; returns its exit code. */
-static int watch(int init, int signals, struct holds *holds)
+static int watch(int init, struct holds *holds)
 {
     struct pollfd_kernel fds[2] = {
-        { .fd = signals, .events = POLLIN },
+        { .fd = LAUNCH_FD_SIGNALS, .events = POLLIN },
         { .fd = LAUNCH_FD_LIFELINE, .events = POLLIN },
     };
 
@@ -96,7 +91,7 @@ static int watch(int init, int signals, struct holds *holds)
             (void)TRY2(__NR_kill, init, SIGKILL);
             fds[1].fd = -1;
         }
-        while ((sig = signals_next(signals, &sender)) != 0)
+        while ((sig = signals_next(&sender)) != 0)
             if (sig != SIGCHLD)
                 (void)TRY2(__NR_kill, init, sig);
         if (TRY4(__NR_wait4, init, &status, WNOHANG_FLAG, 0) == init)
@@ -110,10 +105,10 @@ int keeper_run(struct launch *l)
     const char *step = "keeper";
     /* Nothing that the host leaked to us by accident goes on. */
     long r = SYS3(__NR_close_range, LAUNCH_FD_FREE, ~0u, 0);
-    long signals = r < 0 ? r : signals_open(RELAYED | SIGNAL_BIT(SIGCHLD));
+    if (r >= 0)
+        r = signals_open();
 
     (void)TRY0(__NR_setsid); /* fails for a group leader; pid 1 makes its own session anyway */
-    r = signals;
     if (r >= 0) {
         step = "namespaces";
         r = start_init(l);
@@ -129,7 +124,7 @@ int keeper_run(struct launch *l)
     for (int fd = 0; fd < 3; fd++)
         file_close(fd);
 
-    int code = watch((int)r, (int)signals, &holds);
+    int code = watch((int)r, &holds);
     hold_release(&holds);
     return code;
 }

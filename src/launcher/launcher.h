@@ -59,12 +59,10 @@ void report_probe(const char *name, long err, int value);
 
 /* ---- signals (signals.c) ------------------------------------------------------------------------ */
 
-#define SIGNAL_ALL (~UINT64_C(0))
-#define SIGNAL_BIT(n) (UINT64_C(1) << ((n)-1))
-/* Blocks all signals and returns a descriptor that delivers the ones in mask. */
-long signals_open(uint64_t mask);
+/* Blocks all signals; LAUNCH_FD_SIGNALS delivers those that the keeper and pid 1 act on. */
+long signals_open(void);
 /* Next signal number and its sender as seen from here (0: from outside), or 0 when none waits. */
-int signals_next(int fd, uint32_t *ret_sender);
+int signals_next(uint32_t *ret_sender);
 /* Defaults for everything, nothing blocked: what a program expects at its start. */
 void signals_reset(void);
 

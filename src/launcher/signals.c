@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signals as a descriptor. They stay blocked in the keeper and in pid 1, so none is ever lost or
- * handled at a bad moment; the command gets a clean slate before exec.
+ * handled at a bad moment; the command gets a clean slate before exec. Both use the same descriptor: a
+ * signalfd delivers the signals of whoever reads it.
  */
 #include <asm/signal.h>
 #include <linux/signalfd.h>
@@ -17,21 +18,27 @@ struct sigaction_kernel {
     uint64_t mask;
 };
 
-long signals_open(uint64_t mask)
+#define BIT(n) (UINT64_C(1) << ((n)-1))
+#define WATCHED                                                                                    \
+    (BIT(SIGCHLD) | BIT(SIGTERM) | BIT(SIGINT) | BIT(SIGHUP) | BIT(SIGQUIT) | BIT(SIGUSR1) |       \
+     BIT(SIGUSR2) | BIT(SIGTSTP) | BIT(SIGCONT) | BIT(SIGWINCH) | BIT(SIGALRM))
+
+long signals_open(void)
 {
-    const uint64_t all = SIGNAL_ALL;
+    const uint64_t all = ~UINT64_C(0), mask = WATCHED;
     long r = SYS4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, SIGSET_BYTES);
 
     if (r < 0)
         return r;
-    return SYS4(__NR_signalfd4, -1, &mask, SIGSET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
+    long fd = SYS4(__NR_signalfd4, -1, &mask, SIGSET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd < 0 || fd == LAUNCH_FD_SIGNALS ? fd : -EBADF; /* the lowest free one: cannot differ */
 }
 
-int signals_next(int fd, uint32_t *ret_sender)
+int signals_next(uint32_t *ret_sender)
 {
     struct signalfd_siginfo info;
 
-    if (TRY3(__NR_read, fd, &info, sizeof info) != (long)sizeof info)
+    if (TRY3(__NR_read, LAUNCH_FD_SIGNALS, &info, sizeof info) != (long)sizeof info)
         return 0;
     *ret_sender = info.ssi_pid;
     return (int)info.ssi_signo;

@@ -47,9 +47,7 @@ long dev_open_nodes(struct launch *l, int *nodes)
 static long add_node(struct launch *l, int dev, size_t i, int tree)
 {
     l->object = dev_paths[i];
-    long r = mountapi_set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false);
-    if (r >= 0)
-        r = SYS4(__NR_mknodat, dev, dev_names[i], S_IFREG | 0666, 0);
+    long r = SYS4(__NR_mknodat, dev, dev_names[i], S_IFREG | 0666, 0);
     if (r < 0)
         return r;
     long target = SYS4(__NR_openat, dev, dev_names[i], SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC,

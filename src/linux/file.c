@@ -65,10 +65,10 @@ long file_open_parent(const char *path, const char **ret_name)
     return open_prefix(path, len == 1 ? 1 : len - 1);
 }
 
-long file_identify(int fd, struct file_id *ret)
+static long identify(int fd, const char *path, int flags, struct file_id *ret)
 {
     struct statx st;
-    long r = SYS5(__NR_statx, fd, "", SYS_AT_EMPTY_PATH,
+    long r = SYS5(__NR_statx, fd, path, flags,
                   STATX_TYPE | STATX_MODE | STATX_INO | STATX_MNT_ID, &st);
 
     if (r < 0)
@@ -79,8 +79,26 @@ long file_identify(int fd, struct file_id *ret)
                (minor & 0xffu);
     ret->ino = st.stx_ino;
     ret->mode = st.stx_mode;
+    ret->mount_root = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
     ret->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
     return 0;
+}
+
+long file_identify(int fd, struct file_id *ret)
+{
+    return identify(fd, "", SYS_AT_EMPTY_PATH, ret);
+}
+
+long file_identify_path(const char *path, struct file_id *ret)
+{
+    if (text_len(path) <= PIECE_MAX)
+        return identify(SYS_AT_FDCWD, path, SYS_AT_NOFOLLOW, ret);
+    long fd = file_open_path(path);
+    if (fd < 0)
+        return fd;
+    long r = file_identify((int)fd, ret);
+    file_close((int)fd);
+    return r;
 }
 
 long file_write(int dirfd, const char *path, const char *text)

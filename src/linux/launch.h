@@ -8,6 +8,7 @@
 
 #include "linux/sys.h"
 #include "plan/plan.h"
+#include "plan/protocol.h"
 
 struct launch {
     struct plan plan;
@@ -46,6 +47,10 @@ long landlock_abi(void);
 long seccomp_apply(const struct plan_filter *filter);
 
 #define DEV_NODE_COUNT 6
+
+/* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
+#define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE
+#define LAUNCH_FD_CWD     (LAUNCH_FD_FREE + 1)
 
 /* Mount helpers (linux/mountapi.c). Descriptors or -errno. */
 long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr);

@@ -14,6 +14,7 @@
  * was renamed between being opened and being covered. Any surprise ends the run before it starts.
  */
 #include <linux/mount.h>
+#include <linux/resource.h>
 #include <linux/stat.h>
 
 #include "linux/launch.h"
@@ -27,7 +28,6 @@ struct view {
     int *trees; /* per operation: the detached copy, later the mount; -1: none */
     int mask_fd;
     int nodes[DEV_NODE_COUNT];
-    bool has_dev;
 };
 
 static bool op_is_bind(const struct mount_op *op)
@@ -40,25 +40,26 @@ static bool op_is_mask(const struct mount_op *op)
     return op->kind == MOUNT_MASK_DIR || op->kind == MOUNT_MASK_FILE;
 }
 
-/* Opens the entry that op is about; it must be the one that was planned. */
-static long open_entry(const struct mount_op *op)
+/* fd, if it is what was planned. An op without an inode (a placeholder, our own tmpfs) takes anything. */
+static long check_entry(const struct mount_op *op, long fd)
 {
-    long fd = file_open_path(op->path);
     struct file_id id;
 
-    if (fd < 0)
+    if (fd < 0 || !op->ino)
         return fd;
     long r = file_identify((int)fd, &id);
-    if (r >= 0 && op->ino && (op->dev != id.dev || op->ino != id.ino))
-        r = -ESTALE;
-    if (r >= 0 && (op->flags & MOUNT_HELD) && (id.mode & S_IFMT) != S_IFSOCK &&
-        (id.mode & S_IFMT) != S_IFDIR)
+    if (r >= 0 && (op->dev != id.dev || op->ino != id.ino))
         r = -ESTALE;
     if (r < 0) {
         file_close((int)fd);
         return r;
     }
     return fd;
+}
+
+static long open_entry(const struct mount_op *op)
+{
+    return check_entry(op, file_open_path(op->path));
 }
 
 static bool op_may_miss(const struct mount_op *op, long r)
@@ -69,19 +70,8 @@ static bool op_may_miss(const struct mount_op *op, long r)
 /* The launcher's own working directory: reachable even where its parents are not. */
 static long open_cwd(const struct mount_op *op)
 {
-    long fd = SYS4(__NR_openat, SYS_AT_FDCWD, ".", SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
-    struct file_id id;
-
-    if (fd < 0)
-        return fd;
-    long r = file_identify((int)fd, &id);
-    if (r >= 0 && op->ino && (op->dev != id.dev || op->ino != id.ino))
-        r = -ESTALE;
-    if (r < 0) {
-        file_close((int)fd);
-        return r;
-    }
-    return fd;
+    return check_entry(op, SYS4(__NR_openat, SYS_AT_FDCWD, ".",
+                                SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0));
 }
 
 /* (1) */
@@ -98,7 +88,6 @@ static long take_copies(struct view *v)
             long r = dev_open_nodes(v->l, v->nodes);
             if (r < 0)
                 return r;
-            v->has_dev = true;
         }
         if (!op_is_bind(op) || (op->kind != MOUNT_BIND_RW && !(op->flags & MOUNT_EARLY)))
             continue;
@@ -171,12 +160,9 @@ static long tree_for(struct view *v, uint32_t i, int target)
         return mountapi_clone_at(v->mask_fd, op->kind == MOUNT_MASK_DIR ? "d" : "f");
 
     long tree = mountapi_clone(target);
-    if (tree < 0)
-        return tree;
-    uint64_t set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    if (op->kind == MOUNT_BIND_RO)
-        set |= MOUNT_ATTR_RDONLY;
-    long r = mountapi_set((int)tree, set, true);
+    if (tree < 0 || op->kind == MOUNT_PIN)
+        return tree; /* nosuid and nodev since (2), as what it is copied from */
+    long r = mountapi_set((int)tree, MOUNT_ATTR_RDONLY, true);
     return r < 0 ? r : tree;
 }
 
@@ -196,12 +182,11 @@ static long apply_on_entry(struct view *v, uint32_t i)
     if (target < 0)
         return target;
 
-    long tree = tree_for(v, i, (int)target);
-    long r = tree < 0 ? tree : mountapi_attach((int)tree, (int)target);
-    file_close((int)target);
-    if (tree >= 0)
-        v->trees[i] = (int)tree;
-    return r;
+    long tree = tree_for(v, i, (int)target); /* target is closed with all others at the end */
+    if (tree < 0)
+        return tree;
+    v->trees[i] = (int)tree;
+    return mountapi_attach((int)tree, (int)target);
 }
 
 static long apply_tmpfs(struct view *v, uint32_t i)
@@ -280,30 +265,30 @@ static long seal_covers(struct view *v)
     return 0;
 }
 
-/* (5) What lies at the name is the mount that was put there. */
+/*
+ * (5) What lies at the name is the mount that was put there. Only needed where somebody else may
+ * write meanwhile: an entry that was planned by its inode, or a placeholder (whose name must lead to
+ * a mount; nobody but us makes any here).
+ */
 static long verify_op(struct view *v, uint32_t i)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
-    struct file_id want, got;
+    bool held = op->flags & MOUNT_HELD;
+    struct file_id want = { 0 }, got;
 
-    if (v->trees[i] < 0 || (!op_is_bind(op) && !op_is_mask(op)))
+    if (v->trees[i] < 0 || (!op_is_bind(op) && !op_is_mask(op)) || (!op->ino && !held))
         return 0;
     v->l->object = op->path;
-    long r = file_identify(v->trees[i], &want);
-    if (r < 0)
-        return r;
-    long fd = file_open_path(op->path);
-    if (fd == -EACCES && (op->flags & MOUNT_CWD))
+    long r = held ? 0 : file_identify(v->trees[i], &want);
+    if (r >= 0)
+        r = file_identify_path(op->path, &got);
+    if (r == -EACCES && (op->flags & MOUNT_CWD))
         return 0; /* cannot be looked up by name at all, so cannot be swapped by name either */
-    if (fd < 0)
-        return fd == -ENOENT || fd == -ELOOP ? -ESTALE : fd;
-    r = file_identify((int)fd, &got);
-    file_close((int)fd);
     if (r < 0)
-        return r;
-    if (want.mount != got.mount || want.ino != got.ino || want.dev != got.dev)
-        return -ESTALE;
-    return 0;
+        return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
+    if (held)
+        return got.mount_root ? 0 : -ESTALE;
+    return want.mount == got.mount && want.ino == got.ino && want.dev == got.dev ? 0 : -ESTALE;
 }
 
 /* The command starts where the view now leads, not in the directory below the mounts. */
@@ -322,6 +307,31 @@ static long open_start(struct view *v)
     return 0;
 }
 
+/* All at once: there may be thousands. Only the start directory stays, in a place of its own. */
+static long close_trees(struct view *v)
+{
+    if (v->l->cwd_fd != LAUNCH_FD_CWD) {
+        long r = SYS3(__NR_dup3, v->l->cwd_fd, LAUNCH_FD_CWD, SYS_O_CLOEXEC);
+        if (r < 0)
+            return r;
+        v->l->cwd_fd = LAUNCH_FD_CWD;
+    }
+    return SYS3(__NR_close_range, LAUNCH_FD_CWD + 1, ~0u, 0);
+}
+
+/* Two descriptors an operation: a long plan needs more than the usual soft limit. */
+static long allow_descriptors(const struct plan *p)
+{
+    const uint32_t usual = 200;
+    struct rlimit limit;
+
+    if (p->mount_count < usual)
+        return 0;
+    long r = SYS4(__NR_prlimit64, 0, RLIMIT_NOFILE, 0, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    return r < 0 ? r : SYS4(__NR_prlimit64, 0, RLIMIT_NOFILE, &limit, 0);
+}
+
 long mount_view(struct launch *l)
 {
     struct view v = { .l = l, .mask_fd = -1 };
@@ -331,7 +341,9 @@ long mount_view(struct launch *l)
     if (!v.trees)
         return -ENOMEM;
 
-    long r = take_copies(&v);
+    long r = allow_descriptors(p);
+    if (r >= 0)
+        r = take_copies(&v);
     if (r >= 0)
         r = close_everything(l);
     if (r >= 0)
@@ -347,9 +359,5 @@ long mount_view(struct launch *l)
     if (r < 0)
         return r;
 
-    for (uint32_t i = 0; i < p->mount_count; i++)
-        if (v.trees[i] != l->cwd_fd)
-            file_close(v.trees[i]);
-    file_close(v.mask_fd);
-    return 0;
+    return close_trees(&v);
 }

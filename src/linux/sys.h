@@ -165,6 +165,7 @@ uint64_t text_to_u64(const char *s);
 struct file_id {
     uint64_t dev, ino, mount;
     uint32_t mode;
+    bool mount_root;
 };
 
 /*
@@ -175,6 +176,8 @@ long file_open_path(const char *path);
 /* The same for a path's parent; *ret_name points at the last component inside path. */
 long file_open_parent(const char *path, const char **ret_name);
 long file_identify(int fd, struct file_id *ret);
+/* The same by name, following no last symlink: for looking again, not for opening. */
+long file_identify_path(const char *path, struct file_id *ret);
 /* Writes text to an existing file relative to dirfd. */
 long file_write(int dirfd, const char *path, const char *text);
 void file_close(int fd);

@@ -108,7 +108,7 @@ static void code_str(struct coder *c, const char **s)
     if (c->mode == CODER_WRITE) {
         for (size_t i = 0; i < padded; i++)
             c->out[c->pos + i] = 0;
-        if (len)
+        if (*s && len)
             copy_bytes(c->out + c->pos, (const uint8_t *)*s, (size_t)len);
     } else if (c->mode == CODER_READ) {
         const char *text = (const char *)c->in + c->pos;

@@ -59,6 +59,9 @@ static bool same_text(const char *pattern, const char *text, size_t len, bool up
 /* A '*' at the beginning, at the end, or at both. */
 static bool pattern_matches(const char *pattern, const char *text, bool upper)
 {
+    if (pattern[0] != '*' && pattern[0] != (upper ? to_upper(text[0]) : text[0]))
+        return false;
+
     size_t n = strlen(pattern), len = strlen(text);
     bool open_start = pattern[0] == '*', open_end = n > 1 && pattern[n - 1] == '*';
 

@@ -149,27 +149,31 @@ static int32_t aliases_of(struct scan *s, const struct mount_line *lines, size_t
     return ABX_OK;
 }
 
+struct line_ref {
+    struct mount_line *line;
+};
+
 static int compare_devices(const void *left, const void *right)
 {
-    const struct mount_line *const *a = left, *const *b = right;
+    const struct line_ref *a = left, *b = right;
 
-    return strcmp((*a)->device, (*b)->device);
+    return strcmp(a->line->device, b->line->device);
 }
 
 /* False when out of memory. */
 static bool mark_shared(struct arena *arena, struct mount_line *lines, size_t count, bool *ret_any)
 {
-    struct mount_line **sorted = arena_alloc(arena, count, sizeof *sorted);
+    struct line_ref *sorted = arena_alloc(arena, count, sizeof *sorted);
 
     if (!sorted)
         return false;
     for (size_t i = 0; i < count; i++)
-        sorted[i] = &lines[i];
+        sorted[i].line = &lines[i];
     qsort(sorted, count, sizeof *sorted, compare_devices);
     *ret_any = false;
     for (size_t i = 1; i < count; i++)
-        if (str_eq(sorted[i - 1]->device, sorted[i]->device))
-            *ret_any = sorted[i - 1]->shared = sorted[i]->shared = true;
+        if (compare_devices(&sorted[i - 1], &sorted[i]) == 0)
+            *ret_any = sorted[i - 1].line->shared = sorted[i].line->shared = true;
     return true;
 }
 

@@ -56,12 +56,12 @@ static int32_t look(struct scan *s, const char *dir, const char *name, struct re
 
     if (!path)
         return err_nomem(s->err);
-    return resolve_path(s->arena, &s->root, path, ret, s->err);
+    return scan_resolve(s, path, ret);
 }
 
 static bool is_there(struct scan *s, const char *dir, const char *name, bool directory)
 {
-    struct resolved r;
+    struct resolved r = { 0 };
     _err_ abx_error *ignored = NULL;
     struct scan quiet = *s;
 
@@ -104,6 +104,7 @@ static bool follow(struct scan *s, const char *dir, const char *name, const char
     text += strlen(prefix);
     text += strspn(text, " \t");
     quiet.err = &ignored;
+    *ret = (struct resolved){ 0 };
     return text[0] && look(&quiet, dir, text, ret) == ABX_OK && ret->exists && !ret->denied;
 }
 

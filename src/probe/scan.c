@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,6 +89,20 @@ int32_t scan_add(struct scan *s, const struct policy_rule *rule, const struct re
     return fact.why ? push_fact(s, fact) : err_nomem(s->err);
 }
 
+int32_t scan_resolve(struct scan *s, const char *path, struct resolved *ret)
+{
+    const struct resolve_base *bases[] = { &s->cwd, &s->home };
+
+    for (size_t i = 0; i < ARRAY_LEN(bases); i++) {
+        const struct resolve_base *base = bases[i];
+        if (base->fd < 0 || !base->path[1] || !path_is_beneath(path, base->path))
+            continue;
+        const char *rest = path + strlen(base->path);
+        return resolve_path(s->arena, base, rest[0] ? rest + 1 : ".", ret, s->err);
+    }
+    return resolve_path(s->arena, &s->root, path, ret, s->err);
+}
+
 int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const char *source,
                       const char *path, struct resolved *ret)
 {
@@ -96,7 +111,7 @@ int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const cha
 
     if (!rule)
         return err_nomem(s->err);
-    int32_t r = resolve_path(s->arena, &s->root, path, &where, s->err);
+    int32_t r = scan_resolve(s, path, &where);
     if (r == ABX_OK)
         r = scan_add(s, rule, &where);
     if (r == ABX_OK && ret)
@@ -314,21 +329,39 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
     return scan_pattern(s, rule, &base, rest);
 }
 
-/* $XDG_… or ~/fallback, and "agentbox" in it. */
-static int32_t protect_own(struct scan *s, const char *variable, const char *fallback,
-                           uint32_t access)
+static int32_t protect_own_dir(struct scan *s, const char *dir, const char *name, uint32_t access)
 {
-    const char *value = getenv(variable);
-    const char *dir = value && value[0] == '/' ? path_clean(s->arena, "/", value) : NULL;
+    const char *clean = path_clean(s->arena, "/", dir);
+    const char *own = clean ? path_join(s->arena, clean, name) : NULL;
 
-    if (!dir && s->home.path)
-        dir = path_join(s->arena, s->home.path, fallback);
-    if (!dir)
-        return s->home.path ? err_nomem(s->err) : ABX_OK;
-    const char *own = path_join(s->arena, dir, "agentbox");
     if (!own)
         return err_nomem(s->err);
     return scan_add_path(s, access, RULE_FINAL, "agentbox", own, NULL);
+}
+
+/* All directories that run/state.c may choose, and where our config lies. */
+static int32_t protect_own(struct scan *s)
+{
+    static const struct {
+        const char *variable, *below_home;
+        uint32_t access;
+    } table[] = {
+        { "XDG_STATE_HOME", ".local/state/agentbox", ACCESS_EXCLUDE },
+        { "XDG_CONFIG_HOME", ".config/agentbox", ACCESS_RO },
+        { "XDG_RUNTIME_DIR", NULL, ACCESS_EXCLUDE },
+    };
+    char name[32];
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; i < ARRAY_LEN(table) && r == ABX_OK; i++) {
+        const char *value = getenv(table[i].variable);
+        if (value && value[0] == '/')
+            r = protect_own_dir(s, value, "agentbox", table[i].access);
+        if (r == ABX_OK && s->home.path && table[i].below_home)
+            r = protect_own_dir(s, s->home.path, table[i].below_home, table[i].access);
+    }
+    (void)snprintf(name, sizeof name, "agentbox-%u", s->facts->uid);
+    return r == ABX_OK ? protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE) : r;
 }
 
 static int32_t add_name(struct scan *s, const struct resolve_base *root, const struct name_row *row,
@@ -386,6 +419,31 @@ static int32_t scan_names(struct scan *s)
     return ABX_OK;
 }
 
+static int32_t add_top(struct scan *s, struct keep_fact **top, size_t *room, const char *name,
+                       const struct stat *st)
+{
+    const char *path = arena_printf(s->arena, "/%s", name);
+    size_t count = s->facts->top_count;
+
+    if (!*top || count == *room) {
+        struct keep_fact *grown = arena_alloc(s->arena, 2 * *room + 32, sizeof *grown);
+        if (!grown)
+            return err_nomem(s->err);
+        if (*top)
+            memcpy(grown, *top, count * sizeof *grown);
+        *top = grown;
+        *room = 2 * *room + 32;
+    }
+    if (!path)
+        return err_nomem(s->err);
+    (*top)[count] = (struct keep_fact){ .path = path,
+                                        .is_dir = S_ISDIR(st->st_mode),
+                                        .dev = (uint64_t)st->st_dev,
+                                        .ino = (uint64_t)st->st_ino };
+    s->facts->top_count++;
+    return ABX_OK;
+}
+
 /* The entries of "/", if a rule makes it writable: they are what can be mounted. */
 static int32_t find_top(struct scan *s)
 {
@@ -406,21 +464,8 @@ static int32_t find_top(struct scan *s)
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
             continue;
         r = scan_count(s, "/");
-        if (r == ABX_OK && s->facts->top_count == room) {
-            struct keep_fact *grown = arena_alloc(s->arena, 2 * room + 32, sizeof *grown);
-            if (grown && room)
-                memcpy(grown, top, room * sizeof *grown);
-            top = grown;
-            room = 2 * room + 32;
-        }
-        const char *path = r == ABX_OK ? arena_printf(s->arena, "/%s", entry->d_name) : NULL;
-        if (r == ABX_OK && (!top || !path))
-            r = err_nomem(s->err);
         if (r == ABX_OK)
-            top[s->facts->top_count++] = (struct keep_fact){ .path = path,
-                                                             .is_dir = S_ISDIR(st.st_mode),
-                                                             .dev = (uint64_t)st.st_dev,
-                                                             .ino = (uint64_t)st.st_ino };
+            r = add_top(s, &top, &room, entry->d_name, &st);
     }
     (void)closedir(dir);
     s->facts->top = top;
@@ -438,9 +483,7 @@ static int32_t scan_rules(struct scan *s)
     if (r == ABX_OK)
         r = scan_git(s);
     if (r == ABX_OK)
-        r = protect_own(s, "XDG_STATE_HOME", ".local/state", ACCESS_EXCLUDE);
-    if (r == ABX_OK)
-        r = protect_own(s, "XDG_CONFIG_HOME", ".config", ACCESS_RO);
+        r = protect_own(s);
     if (r == ABX_OK)
         r = scan_aliases(s);
     return r == ABX_OK ? find_top(s) : r;

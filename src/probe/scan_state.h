@@ -25,6 +25,8 @@ int32_t scan_add(struct scan *s, const struct policy_rule *rule, const struct re
 /* Both, for an absolute path that is taken as it is. ret may be NULL. */
 int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const char *source,
                       const char *path, struct resolved *ret);
+/* Resolves an absolute path, from the nearest directory that is open anyway. */
+int32_t scan_resolve(struct scan *s, const char *path, struct resolved *ret);
 /* Counts one entry of a directory; ABX_E_CONFIG when there are too many. */
 int32_t scan_count(struct scan *s, const char *what);
 

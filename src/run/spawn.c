@@ -45,7 +45,9 @@ static int set_signals(posix_spawnattr_t *attr)
     (void)sigfillset(&all);
     int r = posix_spawnattr_setsigmask(attr, &all);
     if (r == 0)
-        r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK);
+        r = posix_spawnattr_setsigdefault(attr, &all); /* also spares glibc looking at each */
+    if (r == 0)
+        r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     return -r;
 }
 

@@ -212,6 +212,31 @@ static void notice_is_silent_where_a_rule_grants_the_directory(void **state)
     case_done(&c);
 }
 
+static void sizes_follow_the_memory_limit(void **state)
+{
+    struct facts_case c;
+    struct plan plan;
+
+    (void)state;
+    case_init(&c);
+    case_places(&c);
+    static const struct {
+        uint64_t memory, tmp, expected;
+    } table[] = { { UINT64_C(1) << 30, 0, UINT64_C(1) << 30 },
+                  { UINT64_C(8) << 30, 0, UINT64_C(2) << 30 },
+                  { 0, 0, UINT64_C(2) << 30 },
+                  { 0, UINT64_C(5) << 30, UINT64_C(5) << 30 } };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        c.policy.max_memory = table[i].memory;
+        c.policy.tmp_bytes = table[i].tmp;
+        free(case_mounts(&c, &plan));
+        for (uint32_t j = 0; j < plan.mount_count; j++)
+            if (str_eq(plan.mounts[j].path, "/tmp"))
+                assert_int_equal(plan.mounts[j].size, table[i].expected);
+    }
+    case_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(limits_bind_root_by_pids_only),
         cmocka_unit_test(no_limit_means_no_limit),
         cmocka_unit_test(filter_follows_the_options),
+        cmocka_unit_test(sizes_follow_the_memory_limit),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(plan_that_is_too_large_is_refused),
         cmocka_unit_test(same_input_gives_the_same_bytes),

@@ -493,28 +493,6 @@ static void landlock_writes_only_what_is_mounted_writable(void **state)
     case_done(&c);
 }
 
-static void sizes_follow_the_memory_limit(void **state)
-{
-    CASE(c);
-    struct plan plan;
-    case_places(&c);
-    static const struct {
-        uint64_t memory, tmp, expected;
-    } table[] = { { UINT64_C(1) << 30, 0, UINT64_C(1) << 30 },
-                  { UINT64_C(8) << 30, 0, UINT64_C(2) << 30 },
-                  { 0, 0, UINT64_C(2) << 30 },
-                  { 0, UINT64_C(5) << 30, UINT64_C(5) << 30 } };
-    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        c.policy.max_memory = table[i].memory;
-        c.policy.tmp_bytes = table[i].tmp;
-        free(case_mounts(&c, &plan));
-        for (uint32_t j = 0; j < plan.mount_count; j++)
-            if (str_eq(plan.mounts[j].path, "/tmp"))
-                assert_int_equal(plan.mounts[j].size, table[i].expected);
-    }
-    case_done(&c);
-}
-
 static void ten_thousand_rules_take_less_than_a_second(void **state)
 {
     CASE(c);
@@ -602,7 +580,6 @@ int main(void)
         cmocka_unit_test(hidden_working_directory_is_refused),
         cmocka_unit_test(nested_namespaces_get_a_whole_proc),
         cmocka_unit_test(landlock_writes_only_what_is_mounted_writable),
-        cmocka_unit_test(sizes_follow_the_memory_limit),
         cmocka_unit_test(ten_thousand_rules_take_less_than_a_second),
         cmocka_unit_test(too_many_mounts_and_holds_are_refused),
         cmocka_unit_test(running_out_of_memory_is_reported_at_any_point),

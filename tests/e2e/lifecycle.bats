@@ -1,0 +1,270 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What comes out of a run: exit status, signal, result, streams; and that everything inside is dead.
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+    ulimit -c 0
+}
+
+teardown() {
+    life_teardown
+}
+
+# field FILE EXPRESSION: of a result.
+field() {
+    python3 -c 'import json,sys; r=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+@test "every exit status from 0 to 255 comes out as it is" {
+    for code in $(seq 0 255); do
+        status=0
+        box -- sh -c "exit $code" || status=$?
+        [ "$status" -eq "$code" ]
+    done
+}
+
+@test "every signal that ends a command comes out as 128+N and in the result" {
+    for who in $(everybody); do
+        life_as "$who"
+        for n in $(seq 1 16) 24 25 26 27 29 30 31; do
+            [ "$n" -ne 13 ] || continue # below
+            status=0
+            box --result "$W/r" -- sh -c "kill -$n \$\$; sleep 5" || status=$?
+            echo "$who, signal $n: status $status"
+            [ "$status" -eq $((128 + n)) ]
+            [ "$(field "$W/r" 'r["exitCode"], r["signal"], r["timedOut"]')" = "($((128 + n)), $n, False)" ]
+        done
+        rm -f "$W/r"
+    done
+}
+
+@test "signals that end nothing by default end nothing" {
+    for n in 17 18 23 28; do
+        box -- sh -c "kill -$n \$\$; exit 7" && return 1
+        status=0
+        box -- sh -c "kill -$n \$\$; exit 7" || status=$?
+        [ "$status" -eq 7 ]
+    done
+}
+
+@test "a command starts with default signals although the caller ignored them" {
+    status=0
+    (
+        trap '' PIPE TERM INT
+        box -- sh -c 'kill -PIPE $$; exit 1'
+    ) || status=$?
+    [ "$status" -eq $((128 + 13)) ]
+    run box -- sh -c 'grep -E "^Sig(Blk|Ign)" /proc/self/status'
+    echo "$output"
+    [ "$(grep -c -E '0{16}$' <<<"$output")" -eq 2 ]
+}
+
+@test "the result has every field, and says what was enforced" {
+    status=0
+    box --result "$W/r" -- sh -c 'exit 3' || status=$?
+    [ "$status" -eq 3 ]
+    [ "$(field "$W/r" 'r["exitCode"], r["signal"], r["timedOut"], r["sandboxed"], r["backend"]')" = \
+        "(3, None, False, True, 'native')" ]
+    [ "$(field "$W/r" 'r["stdout"], r["stderr"], r["violations"]')" = '(None, None, [])' ]
+    [ "$(field "$W/r" '{"mounts","landlock","seccomp","pidns","userns"} <= set(r["enforced"])')" = True ]
+    [ "$(field "$W/r" '0 < r["durationNs"] < 60e9 and r["usage"]["maxRssBytes"] > 0')" = True ]
+    [ "$(stat -c %a "$W/r")" = 600 ]
+}
+
+@test "the result counts the processor time and memory of the whole tree" {
+    box --result "$W/r" -- bash -c \
+        '(n=0; while [ $n -lt 60000 ]; do n=$((n+1)); done) & wait; x=$(head -c 30000000 /dev/zero | tr "\0" a); true'
+    [ "$(field "$W/r" 'r["usage"]["userNs"] > 20e6')" = True ]
+    [ "$(field "$W/r" 'r["usage"]["maxRssBytes"] > 25e6')" = True ]
+}
+
+@test "a result that cannot be written is 125, not silence" {
+    status=0
+    box --result "$O/no/such/r" -- true || status=$?
+    [ "$status" -eq 125 ]
+}
+
+@test "a program that is not there is 127" {
+    for program in no-such-program-here /no/such/program ./nothing "$W/nothing" /etc/passwd/x; do
+        run box -- "$program"
+        echo "$program: $status $output"
+        [ "$status" -eq 127 ]
+        [[ $output == *"$program"* ]]
+    done
+}
+
+@test "a program that cannot be executed is 126" {
+    echo 'echo ran' >"$W/plain"
+    printf '#!/no/such/interpreter\n' >"$W/script" && chmod 755 "$W/script"
+    mkdir "$W/directory"
+    printf '\x7fELF junk' >"$W/junk" && chmod 755 "$W/junk"
+    for program in ./plain ./directory ./junk /etc/passwd; do
+        run box -- "$program"
+        echo "$program: $status $output"
+        [ "$status" -eq 126 ]
+    done
+    run box -- ./script # the kernel says ENOENT for its interpreter, as a shell would see it
+    [ "$status" -eq 127 ]
+}
+
+@test "misuse is 125 with one line that says what, and a hint" {
+    for args in '--no-such-option -- true' '' '--timeout never -- true' '--grace -1 -- true' \
+        '--memory lots -- true' '--set nothing=1 -- true' '--network filtered -- true' \
+        '-C /no/such/directory -- true' '-c true -- true' '--tmp other -- true'; do
+        # shellcheck disable=SC2086 # several words
+        run box $args
+        echo "[$args] $status: $output"
+        [ "$status" -eq 125 ]
+        [ "${#lines[@]}" -ge 1 ] && [ "${#lines[@]}" -le 3 ]
+        [[ ${lines[0]} == agentbox:* ]]
+    done
+}
+
+@test "time is up: 124, and the whole tree is dead" {
+    start=$(date +%s%N)
+    status=0
+    box --timeout 300ms --result "$W/r" -- sh -c "trap '' TERM INT HUP; setsid sleep 5000.$MARK & sleep 5000.$MARK" 2>"$O/err" ||
+        status=$?
+    [ "$status" -eq 124 ]
+    took=$((($(date +%s%N) - start) / 1000000))
+    echo "took $took ms"
+    [ "$took" -ge 290 ] && [ "$took" -lt 5000 ]
+    nothing_left r
+    [ "$(field "$W/r" 'r["exitCode"], r["timedOut"]')" = '(124, True)' ]
+    grep -q 'time is up' "$O/err"
+}
+
+@test "a command that ends in time is not touched by its time limit" {
+    status=0
+    box --timeout 20s -- sh -c 'exit 9' || status=$?
+    [ "$status" -eq 9 ]
+}
+
+@test "daemons, double forks, sessions and nohup are dead when run returns" {
+    for who in $(everybody); do
+        life_as "$who"
+        box -- bash -c "
+            nohup sleep 5000.$MARK >/dev/null 2>&1 &
+            setsid sleep 5000.$MARK </dev/null >/dev/null 2>&1 &
+            setsid sh -c 'setsid sh -c \"sleep 5000.$MARK\" & setsid sleep 5000.$MARK &' &
+            ( ( trap '' TERM HUP INT QUIT; while :; do date +%N >>beat; sleep 0.01; done ) & ) &
+            ( exec -a '[kworker]' sleep 5000.$MARK ) &
+            sleep 0.2; exit 4" || status=$?
+        [ "$status" -eq 4 ]
+        none_marked
+        size=$(stat -c %s beat)
+        [ "$size" -gt 0 ]
+        sleep 0.1
+        [ "$(stat -c %s beat)" -eq "$size" ]
+        rm beat
+        nothing_left
+    done
+}
+
+@test "what hides behind a subreaper, stopped or not, is dead when run returns" {
+    cat >"$O/reaper.py" <<PY
+import ctypes, os, signal, sys, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)          # PR_SET_CHILD_SUBREAPER
+if os.fork() == 0:
+    os.setsid()
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    for n in range(1, 65):
+        try:
+            signal.signal(n, signal.SIG_IGN)
+        except (OSError, ValueError):
+            pass
+    for n in range(8):
+        if os.fork() == 0:
+            if os.fork() == 0:
+                os.setsid()
+                if n % 2:
+                    os.kill(os.getpid(), signal.SIGSTOP)
+                os.execlp("sleep", "sleep", "5000.$MARK")
+            os._exit(0)
+    os.execlp("sleep", "sleep", "5000.$MARK")
+time.sleep(0.4)
+PY
+    for who in $(everybody); do
+        life_as "$who"
+        box -- /usr/bin/python3 "$O/reaper.py"
+        nothing_left
+    done
+}
+
+@test "a command that keeps forking is dead when run returns" {
+    box --pids 100 -- bash -c 'f() { while :; do (f) & :; done; }; f 2>/dev/null & sleep 0.5; touch done; exit 0' 2>/dev/null
+    [ -e done ]
+    run pgrep -u 1001 -f 'sleep 0.5; touch done'
+    [ "$status" -eq 1 ]
+}
+
+@test "input comes from a pipe, a file, nothing at all" {
+    [ "$(printf 'one\ntwo\n' | box -- cat)" = "$(printf 'one\ntwo')" ]
+    echo from-file >"$O/in"
+    [ "$(box -- cat <"$O/in")" = from-file ]
+    [ -z "$(box -- cat </dev/null)" ]
+    [ "$(box -- sh -c 'cat; echo end' <&-)" = end ]
+    # Reading stops where the command stops: the rest stays for the next.
+    [ "$( (box -- head -c 4 >/dev/null; cat) <"$O/in")" = -file ]
+}
+
+@test "closed streams are /dev/null inside, and no descriptor of ours takes their place" {
+    run bash -c '"$@" <&- >&- 2>&-' - "${AS[@]}" "$AGENTBOX" run -- sh -c \
+        'ls -l /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2 >fds; ls /proc/self/fd | sort | tr "\n" " " >numbers'
+    [ "$status" -eq 0 ]
+    cat fds numbers
+    [ "$(grep -c '/dev/null' fds)" -ge 2 ]
+    [ "$(cat numbers)" = "0 1 2 3 " ]
+    for closed in '<&-' '>&-' '2>&-'; do
+        run bash -c "\"\$@\" $closed" - "${AS[@]}" "$AGENTBOX" run -- sh -c 'exit 6'
+        [ "$status" -eq 6 ]
+    done
+}
+
+@test "64 MB go through both ways intact" {
+    head -c 67108864 /dev/urandom >"$O/big"
+    want=$(sha256sum <"$O/big")
+    [ "$(box -- cat <"$O/big" | sha256sum)" = "$want" ]
+    # shellcheck disable=SC2002 # a pipe, not a file
+    [ "$(cat "$O/big" | box -- cat | sha256sum)" = "$want" ]
+    [ "$(box -- sh -c 'cat >&2' <"$O/big" 2>&1 >/dev/null | sha256sum)" = "$want" ]
+}
+
+@test "a reader that goes away ends the run" {
+    run timeout 20 bash -c '"$@" | head -n 1; exit "${PIPESTATUS[0]}"' - "${AS[@]}" "$AGENTBOX" run -- yes
+    [ "${lines[0]}" = y ]
+    [ "$status" -eq $((128 + 13)) ]
+    run timeout 20 bash -c '"$@" | true; exit "${PIPESTATUS[0]}"' - "${AS[@]}" "$AGENTBOX" run -- \
+        sh -c 'sleep 0.2; echo x; echo y; exit 5'
+    [ "$status" -ne 124 ]
+}
+
+@test "stdout and stderr are the command's own, byte for byte" {
+    printf 'a\0b\r\n\xff\x1b[31m' >"$O/bytes"
+    box -- cat "$O/bytes" >"$O/out" 2>"$O/err"
+    cmp "$O/bytes" "$O/out"
+    [ ! -s "$O/err" ]
+}
+
+@test "output that is still in the pipe when the command ends is not lost" {
+    for _ in $(seq 30); do
+        [ "$(box -- sh -c 'head -c 60000 /dev/zero; head -c 5000 /dev/zero &' | wc -c)" -ge 60000 ]
+    done
+}
+
+@test "a process that outlives the command does not keep the streams open" {
+    start=$(date +%s)
+    out=$(box -- sh -c "sleep 5000.$MARK & echo done")
+    [ "$out" = "done" ]
+    [ $(($(date +%s) - start)) -lt 5 ]
+}
+
+@test "many arguments and a large environment reach the command" {
+    mapfile -t many < <(seq 1 20000)
+    [ "$(box -- sh -c 'echo $# ${20000}' - "${many[@]}")" = "20000 20000" ]
+    [ "$(BIG=$(head -c 100000 /dev/zero | tr '\0' x) box -- sh -c 'echo ${#BIG}')" -eq 100000 ]
+    [ "$(box -- printf '[%s]' '' 'a b' $'n\nl' '*' "'" '"' '\' $'\xff')" = $'[][a b][n\nl][*][\']["][\\][\xff]' ]
+}

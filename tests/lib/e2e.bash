@@ -1,0 +1,210 @@
+# shellcheck shell=bash disable=SC2034
+# SPDX-License-Identifier: Apache-2.0
+#
+# The fixture of the end-to-end and attack tests. A file says `load ../lib/e2e` and gets setup and
+# teardown; each test then finds
+#
+#   $W  the workspace, also the working directory of the box    $H  a home of its own
+#   $D  a hidden directory (--exclude) with the secret $D/s      $O  outside every grant, file $O/f
+#   $S  where `serve` puts its sockets                           $X  a directory for the test's notes
+#
+# all fresh, in /var/tmp (the box has a /tmp of its own), owned by whoever runs the box, so that no
+# permission bit stops what the sandbox should stop. ABX_AS=root|user decides who that is: root, or
+# uid 1001; the suite lists each file twice. Not run as root, there is only "user": ourselves.
+#
+#   box [OPTION…] -- PROGRAM…     runs in the sandbox       inside TEXT    runs shell text there
+#   refused NAMES ATTEMPT…        the payload's attempt must end with one of NAMES (E1|E2)
+#   allowed ATTEMPT…              … must work
+#   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
+#   victim ; victim_lives         a process of the same user
+#   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
+
+ABX_SOURCE=${ABX_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
+ABX_BUILD=${ABX_BUILD:-$ABX_SOURCE/build}
+WHO=${ABX_AS:-user}
+USER_ID=1001
+SECRET=the-hidden-canary
+FIX_PREFIX=/var/tmp/abx-test
+
+# Copies, because uid 1001 may not be able to reach the build folder.
+setup_file() {
+    FIX=$(mktemp -d "$FIX_PREFIX.XXXXXX")
+    chmod 755 "$FIX"
+    mkdir "$FIX/bin"
+    cp "${AGENTBOX:-$ABX_BUILD/agentbox}" "$FIX/bin/agentbox"
+    cp "${AGENTBOX_TESTING:-$ABX_BUILD/tests/agentbox-testing}" "$FIX/bin/agentbox-testing"
+    cp "$ABX_BUILD/tests/payload" "$FIX/bin/payload"
+    export FIX
+}
+
+teardown_file() {
+    rm -rf "$FIX"
+}
+
+setup() {
+    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
+        skip "not run as root"
+    fi
+    fixture "$FIX/t$BATS_TEST_NUMBER"
+}
+
+# fixture DIR: may be called again, for a workspace elsewhere.
+fixture() {
+    T=$1
+    W=$T/w D=$T/d O=$T/o H=$T/h S=$T/s X=$T/x
+    BOX=$FIX/bin/agentbox
+    PAYLOAD=$FIX/bin/payload
+    OPTIONS=(--exclude "$D")
+    mkdir -p "$W" "$D/deep" "$O/sub" "$H" "$S" "$X"
+    echo "$SECRET" >"$D/s"
+    echo "$SECRET" >"$D/deep/s"
+    echo "outside" >"$O/f"
+    echo "outside too" >"$O/sub/g"
+    echo "work" >"$W/file"
+    chmod -R a+rwX "$O" "$D"
+    own "$T"
+    made+=("$T")
+}
+
+own() {
+    if [ "$WHO" = user ] && [ "$(id -u)" -eq 0 ]; then
+        chown -hR "$USER_ID:$USER_ID" "$@"
+    fi
+}
+
+teardown() {
+    local pid
+    for pid in "${started[@]}"; do
+        kill -KILL "$pid" 2>/dev/null || :
+    done
+    [ "${#made[@]}" -eq 0 ] || rm -rf "${made[@]}"
+}
+
+made=()
+started=()
+
+# Runs as the one whose box it is, with nothing of the caller's session.
+as_who() {
+    local become=()
+    if [ "$WHO" = user ] && [ "$(id -u)" -eq 0 ]; then
+        become=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups)
+    fi
+    "${become[@]}" env -u XDG_STATE_HOME -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u TMPDIR \
+        HOME="$H" "$@"
+}
+
+box() {
+    (cd "$W" && as_who "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-)
+}
+
+# Names that the text may use; the rest of the environment is the box's.
+inside() {
+    box --env W="$W" --env D="$D" --env O="$O" --env S="$S" --env H="$H" --env P="$PAYLOAD" -c "$1"
+}
+
+attempt() {
+    box -- "$PAYLOAD" "$@"
+}
+
+refused() {
+    local names=$1 answer
+    shift
+    answer=$(attempt "$@")
+    if [[ ! $answer =~ ^(.*\ )?($names)$ ]]; then
+        echo "expected $names, got '$answer': $*"
+        return 1
+    fi
+}
+
+allowed() {
+    refused ok "$@"
+}
+
+# Any of these is a refusal to change a file.
+CLOSED='EROFS|EACCES|EPERM'
+# … to take or make a name that a mount holds.
+HELD='EBUSY|EROFS|EACCES|EPERM|EEXIST|EXDEV|ENOTEMPTY|EISDIR|ENOTDIR'
+# … to see something.
+HIDDEN='EACCES|ENOENT|ENOTDIR'
+
+# ---- the host's files --------------------------------------------------------------------------
+
+list_host() {
+    find "$@" -printf '%p %D:%i %y %m %U:%G %s %n %T@ %C@ %l\n' | sort
+    find "$@" -type f -exec cksum {} + | sort
+    getfattr -h -R -d --absolute-names "$@" 2>/dev/null || :
+}
+
+watch() {
+    WATCHED=("$@")
+    list_host "$@" >"$FIX/watched.$BATS_TEST_NUMBER"
+}
+
+untouched() {
+    list_host "${WATCHED[@]}" | diff "$FIX/watched.$BATS_TEST_NUMBER" -
+}
+
+# ---- processes and sockets of the host ---------------------------------------------------------
+
+wait_for() {
+    local i
+    for ((i = 0; i < 300; i++)); do
+        ! "$@" || return 0
+        sleep 0.01
+    done
+    echo "waited in vain for: $*"
+    return 1
+}
+
+victim() {
+    as_who HOST_CANARY="$SECRET" sleep 600 >/dev/null 2>&1 3>&- &
+    VICTIM=$!
+    started+=("$VICTIM")
+    wait_for grep -qxa sleep "/proc/$VICTIM/comm"
+}
+
+victim_lives() {
+    grep -q '^State:.S' "/proc/$VICTIM/status"
+    grep -qx 'TracerPid:.0' "/proc/$VICTIM/status"
+}
+
+serve() {
+    ABSTRACT=abx-canary-${FIX##*.}-$BATS_TEST_NUMBER
+    LOG=$X/log
+    : >"$LOG"
+    own "$LOG"
+    as_who "$PAYLOAD" serve "$LOG" "$S" "$ABSTRACT" >"$FIX/ports.$BATS_TEST_NUMBER" 2>&1 3>&- &
+    started+=($!)
+    wait_for test -s "$FIX/ports.$BATS_TEST_NUMBER"
+    read -r TCP UDP <"$FIX/ports.$BATS_TEST_NUMBER"
+}
+
+# The host calls once itself: when that is in the log, everything before it would be.
+nobody_called() {
+    [ "$("$PAYLOAD" unix stream "$S/stream")" = ok ]
+    wait_for test -s "$LOG"
+    if [ "$(cat "$LOG")" != stream ]; then
+        echo "the host was called: $(tr '\n' ' ' <"$LOG")"
+        return 1
+    fi
+}
+
+# ---- a repository ------------------------------------------------------------------------------
+
+host_git() {
+    as_who GIT_CONFIG_NOSYSTEM=1 git -c user.name=t -c user.email=t@t -c init.defaultBranch=main \
+        -c protocol.file.allow=always -c advice.detachedHead=false "$@"
+}
+
+# $W becomes a repository with a submodule "mod" and a linked worktree $T/linked.
+make_repo() {
+    printf '[user]\n\tname = t\n\temail = t@t\n[safe]\n\tdirectory = *\n' >"$H/.gitconfig"
+    own "$H/.gitconfig"
+    host_git init -q "$T/upstream"
+    host_git -C "$T/upstream" commit -q --allow-empty -m first
+    host_git -C "$W" init -q
+    host_git -C "$W" submodule --quiet add "$T/upstream" mod
+    host_git -C "$W" add file
+    host_git -C "$W" commit -q -m first
+    host_git -C "$W" worktree add -q "$T/linked" -b linked
+}

@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of a run's life share: a directory to work in, who runs, and what may be left (nothing).
+#
+#   BASE  a new directory; W: the one to work in; O: one outside; HOME: a home of its own
+#   AS    the words before a command that make it run as the current "who"
+
+life_setup() {
+    BASE=$(mktemp -d /var/tmp/abx-life-XXXXXX)
+    chmod 755 "$BASE"
+    W=$BASE/work O=$BASE/outside
+    export HOME=$BASE/home
+    unset XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_HOME
+    mkdir "$W" "$O" "$HOME"
+    MARK=$((RANDOM * 32768 + RANDOM)) # in the arguments of what must not survive: sleep 5000.MARK
+    BACKGROUND=()
+    life_as user
+    cd "$W" || return 1
+}
+
+# Ends what a failed test left; only what it started itself.
+life_teardown() {
+    local pid
+
+    for pid in "${BACKGROUND[@]}"; do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+    marked | xargs -r kill -KILL 2>/dev/null || true
+    cd /
+    rm -rf -- "$BASE"
+}
+
+# life_as user|root: who runs from now on. Root's files in W go to the new one.
+life_as() {
+    AS=(env)
+    [ "$(id -u)" -eq 0 ] || return 0
+    case $1 in
+    user)
+        AS=(setpriv --reuid=1001 --regid=1001 --clear-groups)
+        chown -R 1001:1001 "$W" "$HOME"
+        ;;
+    root) chown -R 0:0 "$W" "$HOME" ;;
+    esac
+}
+
+# Those that this run of the tests can play.
+everybody() {
+    if [ "$(id -u)" -eq 0 ]; then echo user root; else echo user; fi
+}
+
+box() {
+    "${AS[@]}" "$AGENTBOX" run "$@"
+}
+
+# box_start ARGS…: in the background; its pid (the program's own) is in BOX.
+box_start() {
+    "${AS[@]}" "$AGENTBOX" run "$@" 3>&- &
+    BOX=$!
+    BACKGROUND+=("$BOX")
+}
+
+# box_end: waits for it; the status is in status.
+box_end() {
+    status=0
+    wait "$BOX" || status=$?
+}
+
+marked() {
+    pgrep -f "[5]000\.$MARK" || true
+}
+
+# within SECONDS CONDITION…: becomes true in time.
+within() {
+    local rounds=$(($1 * 50))
+
+    shift
+    until "$@" >/dev/null 2>&1; do
+        rounds=$((rounds - 1))
+        [ "$rounds" -gt 0 ] || {
+            echo "not in time: $*"
+            return 1
+        }
+        sleep 0.02
+    done
+}
+
+keeper_of() { # keeper_of PID: the launcher that the program PID started
+    pgrep -P "$1" -f '^agentbox-launcher '
+}
+
+init_of() { # init_of PID: the first process of its sandbox, as the host sees it
+    pgrep -P "$(keeper_of "$1")"
+}
+
+launchers() {
+    pgrep -f '^agentbox-launcher ' | sort || true
+}
+
+none_marked() {
+    [ -z "$(marked)" ]
+}
+
+gone() { # gone PID…: none of them lives
+    local pid
+
+    for pid in "$@"; do
+        [ ! -e "/proc/$pid" ] || return 1
+    done
+}
+
+# Names of what lies in W, and what they are.
+entries() {
+    find "$W" -mindepth 1 -printf '%y %m %s %p\n' | sort
+}
+
+# Right now: no process of the test inside, nothing in W but what is named.
+nothing_left() {
+    local left
+
+    left=$(find "$W" -mindepth 1 -printf '%P\n' | sort | tr '\n' ' ')
+    [ "$left" = "${*:+$* }" ] || {
+        echo "in the directory: $left"
+        return 1
+    }
+    none_marked || {
+        echo "still alive: $(marked)"
+        return 1
+    }
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scanner on git repositories: directories, worktrees, submodules, forged pointers. */
+#include "lib/tree.h"
+
+static void repository_is_protected_where_it_is(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_git(t, "/home/w/.git/modules/lib/sub");
+    make_dir(t, "/home/w/.git/modules/lib/sub/hooks");
+    make_file(t, "/home/w/.git/worktrees/x/gitdir", "/elsewhere/.git\n");
+    make_file(t, "/home/w/.git/worktrees/x/commondir", "../..\n");
+    make_git(t, "/home/.git"); /* not ours: found only from home itself */
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    expect(t, "bind-rw @/home/w\n"
+              "pin @/home/w/.git\n"
+              "bind-ro @/home/w/.git/config\n"
+              "bind-ro @/home/w/.git/hooks held\n"
+              "pin @/home/w/.git/modules\n"
+              "pin @/home/w/.git/modules/lib\n"
+              "pin @/home/w/.git/modules/lib/sub\n"
+              "bind-ro @/home/w/.git/modules/lib/sub/config\n"
+              "bind-ro @/home/w/.git/modules/lib/sub/hooks\n"
+              "pin @/home/w/.git/worktrees\n"
+              "pin @/home/w/.git/worktrees/x\n"
+              "bind-ro @/home/w/.git/worktrees/x/commondir\n"
+              "bind-ro @/home/w/.git/worktrees/x/gitdir\n");
+}
+
+static void subdirectory_of_a_repository_can_commit(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_dir(t, "/home/w/.git/hooks");
+    make_dir(t, "/home/w/sub");
+    assert_int_equal(chdir(at(t, "/home/w/sub")), 0);
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    expect(t, "bind-rw @/home/w/.git\n"
+              "bind-ro @/home/w/.git/config\n"
+              "bind-ro @/home/w/.git/hooks\n"
+              "bind-rw @/home/w/sub\n");
+    rule(t, "filesystem.ro", ".."); /* what the user says about it counts */
+    run(t);
+    has_not(t, "bind-rw @/home/w/.git\n");
+}
+
+static void worktree_gets_its_common_directory(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/main/.git");
+    make_dir(t, "/home/main/.git/hooks");
+    make_file(t, "/home/main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
+    make_file(t, "/home/main/.git/worktrees/w/commondir", "../..\n");
+    make_file(t, "/home/main/.git/worktrees/w/gitdir", at(t, "/home/w/.git\n"));
+    make_file(t, "/home/w/.git",
+              arena_printf(&t->arena, "gitdir: %s/home/main/.git/worktrees/w\n", t->base));
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    expect(t, "bind-rw @/home/main/.git\n"
+              "bind-ro @/home/main/.git/config\n"
+              "bind-ro @/home/main/.git/hooks\n"
+              "pin @/home/main/.git/worktrees\n"
+              "pin @/home/main/.git/worktrees/w\n"
+              "bind-ro @/home/main/.git/worktrees/w/commondir\n"
+              "bind-ro @/home/main/.git/worktrees/w/gitdir\n"
+              "bind-rw @/home/w\n"
+              "bind-ro @/home/w/.git\n");
+}
+
+static void submodule_gets_the_modules_of_its_parent(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_git(t, "/home/w/.git/modules/lib");
+    make_file(t, "/home/w/.git/modules/lib/config", "[core]\n\tworktree = ../../../lib\n");
+    make_file(t, "/home/w/lib/.git", "gitdir: ../.git/modules/lib\n");
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    run(t);
+    has(t, "bind-ro @/home/w/lib/.git\n"); /* from above: its pointer is protected */
+    assert_int_equal(chdir(at(t, "/home/w/lib")), 0);
+    run(t);
+    has(t, "bind-rw @/home/w/.git/modules/lib\n");
+    has(t, "bind-ro @/home/w/.git/modules/lib/config\n");
+    has(t, "bind-ro @/home/w/lib/.git\n");
+}
+
+static void forged_pointer_grants_nothing(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/other/.git");
+    make_file(t, "/home/w/.git", arena_printf(&t->arena, "gitdir: %s/home/other/.git\n", t->base));
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    run(t);
+    has_not(t, "bind-rw @/home/other");
+    has(t, "bind-ro @/home/w/.git\n");
+    assert_int_equal(unlink(at(t, "/home/w/.git")), 0);
+    make_link(t, "../other/.git", "/home/w/.git");
+    run(t);
+    has_not(t, "bind-rw @/home/other");
+    has(t, "pin @/home/w/.git\n");
+}
+
+static void strict_repository_keeps_other_branches(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.git/refs/heads/main", "1\n");
+    make_file(t, "/home/w/.git/refs/heads/topic/one", "2\n");
+    make_file(t, "/home/w/.git/packed-refs", "\n");
+    make_dir(t, "/home/w/.git/refs/tags");
+    rule(t, "filesystem.presets", "@git-strict");
+    run(t);
+    has_not(t, "heads/main\n");
+    has(t, "bind-ro @/home/w/.git/refs/heads/topic/one\n");
+    has(t, "bind-ro @/home/w/.git/refs/tags\n");
+    has(t, "bind-ro @/home/w/.git/packed-refs\n");
+}
+
+int main(void)
+{
+#define SCAN_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        SCAN_TEST(repository_is_protected_where_it_is),
+        SCAN_TEST(subdirectory_of_a_repository_can_commit),
+        SCAN_TEST(worktree_gets_its_common_directory),
+        SCAN_TEST(submodule_gets_the_modules_of_its_parent),
+        SCAN_TEST(forged_pointer_grants_nothing),
+        SCAN_TEST(strict_repository_keeps_other_branches),
+    };
+
+    return cmocka_run_group_tests_name("git", tests, NULL, NULL);
+}
