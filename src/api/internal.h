@@ -84,6 +84,7 @@ struct abx_command {
     const struct facts *facts;
     const struct plan *plan;
     struct abx_exec_form *form;
+    bool noticed;
 
     pthread_mutex_t lock;
     struct run *run; /* while one is going on */

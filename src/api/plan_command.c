@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrapping: settings -> policy -> facts -> plan, in the command's arena. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -69,6 +70,19 @@ static void take_window(struct plan *plan)
     plan->tty_columns = size.ws_col;
 }
 
+/* Said once, although a plan may be made again. */
+static void notice_cwd(abx_command *c)
+{
+    const char *why = plan_notice(c->policy, c->facts);
+    char text[256];
+
+    if (!why || c->noticed)
+        return;
+    c->noticed = true;
+    (void)snprintf(text, sizeof text, "nothing here may be written: %s; --rw . allows it", why);
+    manager_notice(c->manager, ABX_NOTICE_INFO, text);
+}
+
 int32_t command_compile(abx_command *c, abx_error **err)
 {
     const char **shell_argv = arena_alloc(&c->arena, 4, sizeof *shell_argv); /* outlives us */
@@ -101,5 +115,6 @@ int32_t command_compile(abx_command *c, abx_error **err)
     own->test_skip = skipped_layers();
     take_window(own);
     c->plan = own;
+    notice_cwd(c);
     return ABX_OK;
 }

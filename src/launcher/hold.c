@@ -24,9 +24,12 @@ static void append_hex(char *to, size_t cap, uint64_t v)
     text_append(to, cap, text);
 }
 
-static void remove_entry(int dir, const struct hold_entry *entry)
+static void remove_entry(int dir, struct hold_entry *entry)
 {
     struct file_id id;
+
+    entry->name[HOLD_NAME_MAX] = '\0';
+
     long fd = TRY4(__NR_openat, dir, entry->name, SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC, 0);
 
     if (fd < 0)
@@ -52,17 +55,18 @@ static bool is_linked(int file)
 static void release_directory(const struct holds *h, unsigned i)
 {
     int dir = h->dirs[i], file = h->files[i];
-    struct hold_entry entry;
+    struct hold_entry entries[16];
     struct file_id id;
     char name[40] = "";
-    long at = HOLD_ENTRIES_AT;
+    long n, at = HOLD_ENTRIES_AT;
 
     if (!is_linked(file) || TRY2(__NR_flock, file, LOCK_EX_OP | LOCK_NB_OP) < 0)
         return; /* another run still needs them */
-    for (; TRY4(__NR_pread64, file, &entry, sizeof entry, at) == (long)sizeof entry;
-         at += (long)sizeof entry) {
-        entry.name[HOLD_NAME_MAX] = '\0';
-        remove_entry(dir, &entry);
+    while ((n = TRY4(__NR_pread64, file, entries, sizeof entries, at)) >= (long)sizeof entries[0]) {
+        size_t count = (size_t)n / sizeof entries[0];
+        for (size_t e = 0; e < count; e++)
+            remove_entry(dir, &entries[e]);
+        at += (long)(count * sizeof entries[0]);
     }
     if (file_identify(dir, &id) < 0)
         return;

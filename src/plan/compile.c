@@ -67,9 +67,14 @@ static int32_t set_env(const struct policy *policy, const struct facts *facts,
 
 uint32_t plan_layers(const struct policy *policy)
 {
-    uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
+    uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
-    return policy->network == NETWORK_ALLOWED ? all & ~LAYER_BIT(LAYER_NETNS) : all;
+    if (policy->network == NETWORK_ALLOWED)
+        layers &= ~LAYER_BIT(LAYER_NETNS);
+    /* A Landlock domain that handles files may not mount: nested sandboxes could not be built. */
+    if (policy->nested)
+        layers &= ~LAYER_BIT(LAYER_LANDLOCK);
+    return layers;
 }
 
 static void set_scalars(const struct policy *policy, const struct facts *facts,

@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 struct resolver {
     struct arena *arena;
@@ -247,22 +248,61 @@ static int finish(struct resolver *s, struct resolved *ret)
     return 0;
 }
 
+bool resolve_is_absent(const struct resolve_base *base, const char *text)
+{
+    struct stat st;
+
+    return text[0] != '/' && fstatat(base->fd, text, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 &&
+           (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* One component below base that is no symlink, or absent: most of what is ever asked for. */
+static bool resolve_name(struct arena *arena, const struct resolve_base *base, const char *name,
+                         struct resolved *ret)
+{
+    struct stat st;
+
+    if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
+        return false;
+    bool exists = fstatat(base->fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
+    if ((!exists && errno != ENOENT) || (exists && S_ISLNK(st.st_mode)))
+        return false;
+    struct resolved found = { .path = path_join(arena, base->path, name), .exists = exists };
+    if (exists) {
+        found.is_dir = S_ISDIR(st.st_mode);
+        found.dev = (uint64_t)st.st_dev;
+        found.ino = (uint64_t)st.st_ino;
+    } else {
+        found.ancestor = base->path;
+    }
+    *ret = found;
+    return found.path != NULL;
+}
+
+static int start(struct resolver *s, const struct resolve_base *base)
+{
+    if (s->rest[0] != '/') {
+        s->fd = base->fd;
+        return base->path[1] ? buf_puts(&s->path, base->path) : 0;
+    }
+    if (!base->path[1]) {
+        s->fd = base->fd;
+        return 0;
+    }
+    s->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    s->owned = s->fd >= 0;
+    return s->fd < 0 ? -errno : 0;
+}
+
 int32_t resolve_path(struct arena *arena, const struct resolve_base *base, const char *text,
                      struct resolved *ret, abx_error **err)
 {
     __attribute__((cleanup(resolver_done))) struct resolver s = { .arena = arena, .rest = text };
-    int r = 0;
 
+    if (text[0] && !strchr(text, '/') && resolve_name(arena, base, text, ret))
+        return ABX_OK;
     buf_init(&s.path, RESOLVE_MAX_PATH);
-    if (text[0] == '/') {
-        s.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        s.owned = s.fd >= 0;
-        r = s.fd < 0 ? -errno : 0;
-    } else {
-        s.fd = base->fd;
-        if (base->path[1])
-            r = buf_puts(&s.path, base->path);
-    }
+    int r = start(&s, base);
     if (r == 0)
         r = walk(&s);
     if (r == 0)

@@ -20,11 +20,10 @@ struct resolve_base {
 struct resolved {
     const char *path; /* canonical; absent components as written, without "." and ".." */
     bool exists, is_dir;
-    bool denied; /* the path ends at a directory that cannot be entered: what lies below is unknown
-                  */
+    bool denied; /* it ends at a directory that cannot be entered: what lies below is unknown */
     uint64_t dev, ino;
-    const char
-        *ancestor; /* absent: the deepest directory that exists; NULL: it cannot come to exist */
+    /* Absent: the deepest directory that exists; NULL: it cannot come to exist. */
+    const char *ancestor;
     const struct pin_fact *pins; /* symlinks on the way, and a file where a directory was meant */
     uint32_t pin_count;
 };
@@ -35,5 +34,8 @@ struct resolved {
  */
 int32_t resolve_path(struct arena *arena, const struct resolve_base *base, const char *text,
                      struct resolved *ret, abx_error **err);
+
+/* For rules that say nothing about what is absent: one look is enough to drop them. */
+bool resolve_is_absent(const struct resolve_base *base, const char *text);
 
 #endif

@@ -137,13 +137,10 @@ static int32_t find_cwd(struct scan *s, const char *cwd)
     s->cwd.path = own;
     if (cwd) {
         struct resolved where;
-        struct resolve_base base = { s->cwd.fd, own ? own : "/" };
         if (cwd[0] != '/' && (!own || s->cwd.fd < 0))
             return err_new(s->err, ABX_E_INVALID,
-                           "working directory '%s': relative to one that "
-                           "does not exist",
-                           cwd);
-        int32_t r = resolve_path(s->arena, &base, cwd, &where, s->err);
+                           "working directory '%s': relative to one that does not exist", cwd);
+        int32_t r = resolve_path(s->arena, cwd[0] == '/' ? &s->root : &s->cwd, cwd, &where, s->err);
         if (r != ABX_OK)
             return r;
         error = where.denied ? EACCES : !where.exists ? ENOENT : !where.is_dir ? ENOTDIR : 0;
@@ -316,6 +313,9 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
         r = expand_home(s, rule, &base, &rest);
     if (r != ABX_OK || !rest)
         return r;
+    if ((rule->flags & (RULE_IF_PRESENT | RULE_GLOB)) == RULE_IF_PRESENT &&
+        resolve_is_absent(&base, rest))
+        return ABX_OK;
     r = resolve_path(s->arena, &base, rest, &where, s->err);
     if (r != ABX_OK || !(rule->flags & RULE_GLOB))
         return r == ABX_OK ? scan_add(s, rule, &where) : r;

@@ -150,70 +150,102 @@ static int open_directory(struct hold *h, const struct plan_hold *hold)
     return 0;
 }
 
-static int register_entry(int file, const char *name, const struct stat *st)
+/* Adds the names to the registry as links to one inode; what is not made of it is ignored later. */
+static int register_names(int file, const struct plan_hold *hold, const struct stat *st)
 {
-    struct hold_entry entry = { .dev = st->st_dev, .ino = st->st_ino };
+    struct hold_entry *entries = calloc(hold->count, sizeof *entries);
     struct stat size;
+    int r = 0;
 
-    memcpy(entry.name, name, strlen(name) + 1);
+    if (!entries)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < hold->count; i++) {
+        entries[i] = (struct hold_entry){ .dev = st->st_dev, .ino = st->st_ino };
+        memcpy(entries[i].name, hold->names[i], strlen(hold->names[i]) + 1);
+    }
     if (fstat(file, &size) < 0)
-        return -errno;
+        r = -errno;
     off_t at = size.st_size < HOLD_ENTRIES_AT ? HOLD_ENTRIES_AT : size.st_size;
-    return pwrite(file, &entry, sizeof entry, at) == (ssize_t)sizeof entry ? 0 : -EIO;
+    size_t bytes = hold->count * sizeof *entries;
+    if (r == 0 && pwrite(file, entries, bytes, at) != (ssize_t)bytes)
+        r = -EIO;
+    free(entries);
+    return r;
 }
 
-/* Makes one name; `first` is a placeholder in the same directory that can be linked, or NULL. */
-static int make_placeholder(int dir, const char *name, const char *first)
+/* File systems without sockets, like FAT: a directory for each name. */
+static int make_directory(int dir, int file, const char *name)
 {
-    if (first && linkat(dir, first, dir, name, 0) == 0)
-        return 0;
-    if (mknodat(dir, name, S_IFSOCK, 0) == 0)
-        return 0;
-    if (errno == EEXIST)
-        return -EEXIST;
-    /* File systems without sockets, like FAT. */
-    if (mkdirat(dir, name, 0) < 0)
-        return -errno;
-    return fchmodat(dir, name, HOLD_DIR_MODE, 0) < 0 ? -errno : 0;
-}
-
-/* One name: there already (ours or not), or made and recorded. */
-static int fill_name(int dir, int file, const char *name, const char **first)
-{
+    const struct plan_hold one = { .names = &name, .count = 1 };
     struct stat st;
 
-    if (strlen(name) > HOLD_NAME_MAX)
-        return -ENAMETOOLONG;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return 0; /* a placeholder of another run, or a real entry by now: the launcher looks again */
-    int r = make_placeholder(dir, name, *first);
-    if (r < 0)
-        return r == -EEXIST ? 0 : r;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (mkdirat(dir, name, 0) < 0)
+        return errno == EEXIST ? 0 : -errno;
+    if (fchmodat(dir, name, HOLD_DIR_MODE, 0) < 0 ||
+        fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
-    r = register_entry(file, name, &st);
-    if (r == 0 && !*first && S_ISSOCK(st.st_mode))
-        *first = name;
-    return r;
+    return register_names(file, &one, &st);
+}
+
+/*
+ * One socket, and links to it for the other names: they are in the registry before they exist. A name
+ * that is there already is another run's placeholder, or a real entry by now: the launcher looks.
+ */
+static int fill_directory(int dir, int file, const struct plan_hold *hold)
+{
+    const char *first = NULL;
+    struct stat st;
+
+    for (uint32_t i = 0; i < hold->count; i++) {
+        const char *name = hold->names[i];
+
+        if (strlen(name) > HOLD_NAME_MAX)
+            return -ENAMETOOLONG;
+        if (first && linkat(dir, first, dir, name, 0) == 0)
+            continue;
+        if (!first && mknodat(dir, name, S_IFSOCK, 0) == 0) {
+            first = name;
+            if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+            int r = register_names(file, hold, &st);
+            if (r < 0)
+                return r;
+            continue;
+        }
+        int r = errno == EEXIST ? 0 : make_directory(dir, file, name);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 /* ---- repair -------------------------------------------------------------------------------------- */
 
-static void remove_entries(int dir, int file)
+static void remove_entry(int dir, struct hold_entry *entry)
 {
-    struct hold_entry entry;
     struct stat st;
 
-    for (off_t at = HOLD_ENTRIES_AT; pread(file, &entry, sizeof entry, at) == (ssize_t)sizeof entry;
-         at += (off_t)sizeof entry) {
-        entry.name[HOLD_NAME_MAX] = '\0';
-        if (fstatat(dir, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != entry.dev ||
-            st.st_ino != entry.ino)
-            continue;
-        if (S_ISSOCK(st.st_mode))
-            (void)unlinkat(dir, entry.name, 0);
-        else if (S_ISDIR(st.st_mode))
-            (void)unlinkat(dir, entry.name, AT_REMOVEDIR);
+    entry->name[HOLD_NAME_MAX] = '\0';
+    if (fstatat(dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != entry->dev ||
+        st.st_ino != entry->ino)
+        return;
+    if (S_ISSOCK(st.st_mode))
+        (void)unlinkat(dir, entry->name, 0);
+    else if (S_ISDIR(st.st_mode))
+        (void)unlinkat(dir, entry->name, AT_REMOVEDIR);
+}
+
+static void remove_entries(int dir, int file)
+{
+    struct hold_entry entries[16];
+    off_t at = HOLD_ENTRIES_AT;
+    ssize_t n;
+
+    while ((n = pread(file, entries, sizeof entries, at)) >= (ssize_t)sizeof entries[0]) {
+        size_t count = (size_t)n / sizeof entries[0];
+        for (size_t i = 0; i < count; i++)
+            remove_entry(dir, &entries[i]);
+        at += (off_t)(count * sizeof entries[0]);
     }
 }
 
@@ -300,15 +332,10 @@ int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *st
 int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
 {
     for (uint32_t i = 0; i < h->count; i++) {
-        const struct plan_hold *hold = &plan->holds[i];
-        const char *first = NULL;
-
-        for (uint32_t n = 0; n < hold->count; n++) {
-            int r = fill_name(h->dirs[i], h->files[i], hold->names[n], &first);
-            if (r < 0)
-                return err_sys(err, ABX_E_SANDBOX, r, "protect the absent name '%s' in '%s'",
-                               hold->names[n], hold->directory);
-        }
+        int r = fill_directory(h->dirs[i], h->files[i], &plan->holds[i]);
+        if (r < 0)
+            return err_sys(err, ABX_E_SANDBOX, r, "protect absent names in '%s'",
+                           plan->holds[i].directory);
     }
     if (h->registry >= 0)
         (void)flock(h->registry, LOCK_UN);
