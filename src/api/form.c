@@ -17,7 +17,7 @@
 static int32_t form_open(abx_command *c, struct abx_exec_form *form, abx_error **err)
 {
     _arena_ struct arena arena = { 0 };
-    int child_fds[LAUNCH_FD_FREE - 3];
+    int child_fds[ARRAY_LEN(form->fds)];
     int r = deliver_sockets(&form->status_fd, &form->lifeline_fd, child_fds);
 
     if (r < 0)
@@ -41,6 +41,7 @@ static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, a
     form->argv[0] = "agentbox-launcher";
     form->argv[1] = "run";
     form->argv[2] = form->layers;
+    form->argv[3] = ""; /* no control group: nobody would remove it for a launcher that never runs */
     /* Named through the caller's process: in the child, this descriptor number is something else. */
     n = image->path ? asprintf(&form->path, "%s", image->path)
                     : asprintf(&form->path, "/proc/%d/fd/%d", (int)c->manager->owner, image->fd);

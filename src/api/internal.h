@@ -57,10 +57,10 @@ enum command_state { COMMAND_NEW, COMMAND_WRAPPED, COMMAND_SPAWNED };
 
 struct abx_exec_form {
     int status_fd, lifeline_fd; /* ours */
-    int32_t fds[LAUNCH_FD_FREE - 3];
+    int32_t fds[LAUNCH_FD_PARENT - 3];
     struct hold hold;
     char layers[16];
-    const char *argv[4];
+    const char *argv[5];
     char *path, *cwd;
 };
 

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "run/cgroup.h"
 #include "run/probe.h"
 #include "run/state.h"
 
@@ -129,13 +130,22 @@ static void add_landlock(abx_report *r, const struct probe_facts *f)
 static void add_limits(abx_report *r, const struct probe_facts *f)
 {
     bool own_pids = f->items[PROBE_PIDLIMIT].error == 0;
-    struct report_row *row = add_row(r, "limits", own_pids ? ABX_STATUS_OK : ABX_STATUS_LIMITED);
+    bool group = cgroup_probe() == 0;
+    struct report_row *row = add_row(r, "limits",
+                                     own_pids || group ? ABX_STATUS_OK : ABX_STATUS_LIMITED);
 
-    (void)snprintf(row->detail, sizeof row->detail,
-                   "processes by %s; memory, files, cpu time per process by rlimits",
-                   own_pids ? "the pid namespace's own pid_max" : "RLIMIT_NPROC");
-    if (!own_pids)
-        row->hint = "kernel 6.14 limits processes per pid namespace, for root too";
+    (void)snprintf(row->detail, sizeof row->detail, "processes by %s; memory %s; files and cpu time per "
+                                                    "process",
+                   own_pids ? "the pid namespace's own pid_max"
+                   : group  ? "a control group"
+                            : "RLIMIT_NPROC",
+                   group ? "of the whole sandbox, by a control group" : "per process, by rlimits");
+    if (!group)
+        row->hint = "a ceiling for the whole sandbox's memory needs a delegated control group (v2), as in a "
+                    "systemd user session";
+    if (!own_pids && !group)
+        row->hint = "kernel 6.14 limits processes per pid namespace, for root too; so does a delegated "
+                    "control group (v2)";
 }
 
 static void fill(abx_report *r, const struct probe_facts *f)

@@ -32,6 +32,7 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
         .image = &c->manager->image,
         .cwd_fd = cwd_fd,
         .limit = c->policy->max_output,
+        .cgroup = { c->policy->max_memory, c->policy->max_processes },
         .output = c->output,
         .user = c->output_user,
     };

@@ -40,8 +40,22 @@ static unsigned long namespace_flags(const struct plan *p)
     return flags;
 }
 
+/* Into the run's control group, if it has one, at birth. */
+static long clone_init(const struct plan *p, bool cgroup)
+{
+    struct clone_args args = {
+        .flags = (namespace_flags(p) & ~(unsigned long)SIGCHLD) | CLONE_INTO_CGROUP,
+        .exit_signal = SIGCHLD,
+        .cgroup = LAUNCH_FD_CGROUP,
+    };
+
+    if (!cgroup)
+        return SYS5(__NR_clone, namespace_flags(p), 0, 0, 0, 0);
+    return SYS2(__NR_clone3, &args, sizeof args);
+}
+
 /* Pid 1 and the keeper part here. In the keeper: pid 1's pid; in pid 1: does not return. */
-static long start_init(struct launch *l)
+static long start_init(struct launch *l, bool cgroup)
 {
     int sync[2] = { -1, -1 };
     bool root = l->plan.map_all_ids && (l->plan.layers & LAYER_BIT(LAYER_USERNS));
@@ -52,9 +66,11 @@ static long start_init(struct launch *l)
             return r;
     }
     l->object = "namespaces";
-    long pid = SYS5(__NR_clone, namespace_flags(&l->plan), 0, 0, 0, 0);
+    long pid = clone_init(&l->plan, cgroup);
     if (pid == 0) {
         sys_fault_role(ROLE_INIT);
+        file_close(LAUNCH_FD_PARENT);
+        file_close(LAUNCH_FD_CGROUP);
         file_close(sync[1]);
         l->sync_fd = sync[0];
         init_run(l);
@@ -99,7 +115,16 @@ static int watch(int init, struct holds *holds)
     }
 }
 
-int keeper_run(struct launch *l)
+/* Nothing lives in it any more; where it is gone already, the host was faster. */
+static void remove_cgroup(const char *name)
+{
+    const int remove_directory = 0x200;
+
+    if (name[0])
+        (void)TRY3(__NR_unlinkat, LAUNCH_FD_PARENT, name, remove_directory);
+}
+
+int keeper_run(struct launch *l, const char *cgroup)
 {
     struct holds holds = { .registry = -1 };
     const char *step = "keeper";
@@ -111,10 +136,11 @@ int keeper_run(struct launch *l)
     (void)TRY0(__NR_setsid); /* fails for a group leader; pid 1 makes its own session anyway */
     if (r >= 0) {
         step = "namespaces";
-        r = start_init(l);
+        r = start_init(l, cgroup[0] != '\0');
     }
     if (r < 0) {
         report_failed(step, r, l->object);
+        remove_cgroup(cgroup);
         return EXIT_SETUP;
     }
     sys_fault_disarm();
@@ -126,5 +152,6 @@ int keeper_run(struct launch *l)
 
     int code = watch((int)r, &holds);
     hold_release(&holds);
+    remove_cgroup(cgroup);
     return code;
 }

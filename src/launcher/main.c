@@ -16,12 +16,12 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp)
     sys_fault_role(ROLE_KEEPER);
     if (argc == 2 && text_eq(argv[1], "probe"))
         return probe_run();
-    if (argc != 3 || !text_eq(argv[1], "run"))
+    if (argc != 4 || !text_eq(argv[1], "run"))
         return EXIT_SETUP;
 
     l.plan.layers = (uint32_t)text_to_u64(argv[2]);
     l.plan.uid = (uint32_t)TRY0(__NR_geteuid);
     l.plan.gid = (uint32_t)TRY0(__NR_getegid);
     l.plan.map_all_ids = l.plan.uid == 0;
-    return keeper_run(&l);
+    return keeper_run(&l, argv[3]);
 }

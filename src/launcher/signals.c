@@ -31,7 +31,11 @@ long signals_open(void)
     if (r < 0)
         return r;
     long fd = SYS4(__NR_signalfd4, -1, &mask, SIGSET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 || fd == LAUNCH_FD_SIGNALS ? fd : -EBADF; /* the lowest free one: cannot differ */
+    if (fd < 0 || fd == LAUNCH_FD_SIGNALS)
+        return fd;
+    r = SYS3(__NR_dup3, fd, LAUNCH_FD_SIGNALS, SYS_O_CLOEXEC);
+    file_close((int)fd);
+    return r;
 }
 
 int signals_next(uint32_t *ret_sender)

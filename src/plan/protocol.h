@@ -3,13 +3,14 @@
  * What the host and the launcher say to each other.
  *
  * The launcher is started before the plan exists: it makes namespaces while the host still looks at
- * files. Its arguments are "run" and the layers of the plan (decimal), or "probe". Its descriptors (the
- * exec form hands them out in this order from 3 on):
+ * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group, or
+ * "" for none; or "probe". Its descriptors (the exec form hands them out in this order from 3 on):
  *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends one struct deliver_msg with
  *               the plan (a sealed memfd, plan/codec.h).
  *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
  *               descriptors, if the run has any: the registry directory, then for each directory with
  *               placeholders the directory and its registry file. EOF: the host is gone.
+ *   5, 6        the control group's parent directory and the group itself; anything if there is none.
  *
  * The host believes the launcher and pid 1, which run our code outside the command's reach; both ends
  * check the length of what they get.
@@ -21,7 +22,9 @@
 
 #define LAUNCH_FD_STATUS   3
 #define LAUNCH_FD_LIFELINE 4
-#define LAUNCH_FD_FREE     5 /* the first one that the launcher may use for itself */
+#define LAUNCH_FD_PARENT   5
+#define LAUNCH_FD_CGROUP   6
+#define LAUNCH_FD_FREE     7 /* the first one that the launcher may use for itself */
 #define LAUNCH_MAX_HOLDS   64
 
 /*

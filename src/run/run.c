@@ -42,6 +42,7 @@ void run_init(struct run *r)
     *r = (struct run){ .pidfd = -1, .status_fd = -1, .lifeline_fd = -1, .tty_fd = -1 };
     (void)pthread_mutex_init(&r->lock, NULL);
     hold_init(&r->hold);
+    cgroup_init(&r->cgroup);
     for (int i = 0; i < 3; i++)
         r->streams[i].fd = -1;
 }
@@ -182,7 +183,7 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
                          abx_error **err)
 {
     char layers[16];
-    const char *argv[] = { "agentbox-launcher", "run", layers, NULL };
+    const char *argv[] = { "agentbox-launcher", "run", layers, r->cgroup.name, NULL };
     _fd_ int null_fd = -1;
     int given[LAUNCH_FD_FREE];
 
@@ -212,8 +213,13 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
 
 int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
 {
-    int fds[LAUNCH_FD_FREE] = { -1, -1, -1, -1, -1 };
+    int fds[LAUNCH_FD_FREE] = { -1, -1, -1, -1, -1, -1, -1 };
     int lifeline = -1;
+
+    if (cgroup_make(&r->cgroup, &q->cgroup) == 0) {
+        fds[LAUNCH_FD_PARENT] = r->cgroup.parent;
+        fds[LAUNCH_FD_CGROUP] = r->cgroup.dir;
+    }
     int e = deliver_sockets(&r->status_fd, &lifeline, fds + 3);
 
     if (e < 0)
@@ -223,7 +229,7 @@ int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
     if (code == ABX_OK)
         code = spawn_run(r, q, fds, err);
     set_lifeline(r, lifeline);
-    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+    for (size_t i = 0; i < LAUNCH_FD_PARENT; i++)
         fd_close(fds[i]);
     return code;
 }
@@ -364,6 +370,8 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     set_lifeline(r, -1);
     hold_release(&r->hold); /* nothing to do, unless the launcher was never spawned */
     hold_close(&r->hold);
+    cgroup_remove(&r->cgroup); /* refused while pid 1 is on its way out: then the keeper does it */
+    cgroup_close(&r->cgroup);
     fd_close(r->status_fd);
     fd_close(r->tty_fd);
     for (int i = 1; i < 3; i++)

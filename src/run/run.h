@@ -17,6 +17,7 @@
 #include "base/defs.h"
 #include "plan/plan.h"
 #include "plan/protocol.h"
+#include "run/cgroup.h"
 #include "run/hold.h"
 #include "run/image.h"
 #include "run/stream.h"
@@ -28,6 +29,7 @@ struct run_request {
     int stdio[3];    /* what the command gets; -1: /dev/null; ignored where captured */
     bool capture[3]; /* [1] and [2] */
     uint64_t limit;  /* of each captured stream */
+    struct cgroup_limits cgroup;
     abx_output_fn output;
     void *user;
 };
@@ -37,6 +39,7 @@ struct run {
     pid_t keeper;
     int pidfd, status_fd, lifeline_fd, tty_fd;
     struct hold hold;
+    struct cgroup cgroup;
     struct stream streams[3]; /* [1] and [2] */
     bool started, failed, exited, gone;
     int stopped; /* signal, or 0 */
@@ -79,7 +82,8 @@ int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err);
 /* Opens the placeholders' places, tells the keeper, makes them. */
 int32_t deliver_holds(int lifeline_fd, struct hold *hold, const struct plan *plan,
                       const char *const *state_dirs, abx_error **err);
-int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]); /* 0 or -errno */
+/* child_fds: the launcher's descriptors from 3 on. 0 or -errno. */
+int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
 /* The second argument of the launcher. */
 void deliver_layers(char *text, size_t size, uint32_t layers);
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control groups, version 2.
+ *
+ * The kernel lets controllers be switched on only in a group without processes, so a group that the
+ * caller lives in mostly cannot have limited children; its parent can, if it is delegated to the user
+ * (systemd does that for user sessions). Both are looked at: the directory must be writable and pass
+ * "memory" or "pids" on. The keeper puts pid 1 into the group when it is cloned (CLONE_INTO_CGROUP), never
+ * by writing cgroup.procs, which costs milliseconds. What dead runs left is removed on the way.
+ */
+#include "run/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/io.h"
+
+#define CGROUP_PREFIX    "agentbox-"
+#define CGROUP_FILE_MAX  65536
+#define CGROUP_PATH_MAX  4096
+#define CGROUP_CANDIDATES 2
+
+void cgroup_init(struct cgroup *g)
+{
+    *g = (struct cgroup){ .parent = -1, .dir = -1 };
+}
+
+/* The text behind key on the line of text that starts with it; up to the line's end. */
+static bool find_line(const char *text, const char *key, char *ret, size_t size)
+{
+    size_t len = strlen(key);
+
+    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, len) != 0)
+            continue;
+        size_t n = strcspn(line + len, "\n");
+        if (n >= size)
+            return false;
+        memcpy(ret, line + len, n);
+        ret[n] = '\0';
+        return true;
+    }
+    return false;
+}
+
+/* Where the unified hierarchy is mounted: the fifth field of its line in mountinfo. */
+static bool find_mount(char *ret, size_t size)
+{
+    _buf_ struct buf b = { .limit = CGROUP_FILE_MAX };
+
+    if (io_read_file(AT_FDCWD, "/proc/self/mountinfo", &b) < 0 || !b.data)
+        return false;
+    char *save = NULL;
+    for (char *line = strtok_r(b.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char root[CGROUP_PATH_MAX], point[CGROUP_PATH_MAX];
+        if (!strstr(line, " - cgroup2 ") ||
+            sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2 || strcmp(root, "/") != 0 ||
+            strlen(point) >= size)
+            continue;
+        memcpy(ret, point, strlen(point) + 1);
+        return true;
+    }
+    return false;
+}
+
+static bool find_own(char *ret, size_t size)
+{
+    _buf_ struct buf b = { .limit = CGROUP_FILE_MAX };
+    char mount[CGROUP_PATH_MAX], path[CGROUP_PATH_MAX];
+
+    if (io_read_file(AT_FDCWD, "/proc/self/cgroup", &b) < 0 || !b.data ||
+        !find_line(b.data, "0::", path, sizeof path) || strstr(path, "/..") ||
+        !find_mount(mount, sizeof mount))
+        return false;
+    int n = snprintf(ret, size, "%s%s", mount, strcmp(path, "/") == 0 ? "" : path);
+    return n > 0 && (size_t)n < size;
+}
+
+/* Does the directory pass on a controller that we have a use for? */
+static bool passes_on(int dir)
+{
+    _buf_ struct buf b = { .limit = CGROUP_PATH_MAX };
+
+#ifdef ABX_TESTING
+    if (getenv("ABX_TEST_CGROUP"))
+        return true; /* hosts whose controllers are elsewhere: the life of a group can still be tested */
+#endif
+    return io_read_file(dir, "cgroup.subtree_control", &b) == 0 && b.data &&
+           (strstr(b.data, "memory") || strstr(b.data, "pids"));
+}
+
+/* The directory in which a group can be made, or -errno. */
+static int find_parent(void)
+{
+    char path[CGROUP_PATH_MAX];
+
+    if (!find_own(path, sizeof path))
+        return -ENOENT;
+    for (int i = 0; i < CGROUP_CANDIDATES; i++) {
+        _fd_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir >= 0 && faccessat(dir, ".", W_OK, AT_EACCESS) == 0 &&
+            faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) == 0 && passes_on(dir))
+            return TAKE_FD(dir);
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            break;
+        *slash = '\0';
+    }
+    return -EACCES;
+}
+
+/* Groups whose maker is dead and in which nothing lives: rmdir refuses all others. */
+static void repair(int parent)
+{
+    int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+
+    if (!list) {
+        fd_close(copy);
+        return;
+    }
+    while ((entry = readdir(list)) != NULL) {
+        int pid = 0;
+        if (sscanf(entry->d_name, CGROUP_PREFIX "%d-", &pid) == 1 && pid > 0 &&
+            kill(pid, 0) < 0 && errno == ESRCH)
+            (void)unlinkat(parent, entry->d_name, AT_REMOVEDIR);
+    }
+    (void)closedir(list);
+}
+
+static bool set_limit(int dir, const char *file, uint64_t value)
+{
+    char text[24];
+    _fd_ int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
+
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    return fd >= 0 && io_write_all(fd, text, strlen(text)) == 0;
+}
+
+static void set_limits(int dir, const struct cgroup_limits *limits)
+{
+    if (limits->memory && set_limit(dir, "memory.max", limits->memory)) {
+        (void)set_limit(dir, "memory.swap.max", 0);
+        (void)set_limit(dir, "memory.oom.group", 1);
+    }
+    if (limits->processes)
+        (void)set_limit(dir, "pids.max", limits->processes);
+}
+
+int cgroup_make(struct cgroup *g, const struct cgroup_limits *limits)
+{
+    static unsigned counter;
+
+    if (!limits->memory && !limits->processes)
+        return -ENOENT;
+    _fd_ int parent = find_parent();
+    if (parent < 0)
+        return parent;
+    repair(parent);
+    (void)snprintf(g->name, sizeof g->name, CGROUP_PREFIX "%d-%u", (int)getpid(),
+                   __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED));
+    if (mkdirat(parent, g->name, 0755) < 0)
+        return -errno;
+    _fd_ int dir = openat(parent, g->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) {
+        int r = -errno;
+        (void)unlinkat(parent, g->name, AT_REMOVEDIR);
+        return r;
+    }
+    set_limits(dir, limits);
+    g->parent = TAKE_FD(parent);
+    g->dir = TAKE_FD(dir);
+    return 0;
+}
+
+void cgroup_remove(struct cgroup *g)
+{
+    if (g->parent >= 0)
+        (void)unlinkat(g->parent, g->name, AT_REMOVEDIR);
+}
+
+void cgroup_close(struct cgroup *g)
+{
+    fd_close(g->parent);
+    fd_close(g->dir);
+    cgroup_init(g);
+}
+
+int cgroup_probe(void)
+{
+    int parent = find_parent();
+
+    fd_close(parent);
+    return parent < 0 ? parent : 0;
+}
