@@ -69,8 +69,8 @@ static long start_init(struct launch *l, bool cgroup)
     long pid = clone_init(&l->plan, cgroup);
     if (pid == 0) {
         sys_fault_role(ROLE_INIT);
-        file_close(LAUNCH_FD_PARENT);
-        file_close(LAUNCH_FD_CGROUP);
+        file_close(cgroup ? LAUNCH_FD_PARENT : -1);
+        file_close(cgroup ? LAUNCH_FD_CGROUP : -1);
         file_close(sync[1]);
         l->sync_fd = sync[0];
         init_run(l);

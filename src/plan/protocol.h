@@ -10,7 +10,7 @@
  *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
  *               descriptors, if the run has any: the registry directory, then for each directory with
  *               placeholders the directory and its registry file. EOF: the host is gone.
- *   5, 6        the control group's parent directory and the group itself; anything if there is none.
+ *   5, 6        the control group's parent directory and the group itself, if there is one.
  *
  * The host believes the launcher and pid 1, which run our code outside the command's reach; both ends
  * check the length of what they get.

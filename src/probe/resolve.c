@@ -23,6 +23,17 @@
 #include "base/fd.h"
 #include "base/path.h"
 
+/*
+ * A placeholder of a run that is going on, or was killed (run/hold.c): nothing is really there. The new
+ * run must ask for it too, or it would lose its protection when the other one ends.
+ */
+static bool is_placeholder(const struct stat *st)
+{
+    mode_t bits = st->st_mode & 07777;
+
+    return (S_ISSOCK(st->st_mode) && bits == 0) || (S_ISDIR(st->st_mode) && bits == S_ISVTX);
+}
+
 struct resolver {
     struct arena *arena;
     struct buf path; /* "" is "/" */
@@ -159,6 +170,8 @@ static int enter_other(struct resolver *s, const char *name)
         return -errno;
     if (S_ISLNK(st.st_mode))
         return follow_link(s, name, &st);
+    if (is_placeholder(&st))
+        return -ENOENT;
     if (is_last(s)) {
         s->st = st;
         s->done = true;
@@ -267,6 +280,7 @@ static bool resolve_name(struct arena *arena, const struct resolve_base *base, c
     bool exists = fstatat(base->fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
     if ((!exists && errno != ENOENT) || (exists && S_ISLNK(st.st_mode)))
         return false;
+    exists = exists && !is_placeholder(&st);
     struct resolved found = { .path = path_join(arena, base->path, name), .exists = exists };
     if (exists) {
         found.is_dir = S_ISDIR(st.st_mode);
