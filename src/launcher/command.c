@@ -38,7 +38,7 @@ static long step_group(struct launch *l)
 static long step_directory(struct launch *l)
 {
     l->object = l->plan.cwd;
-    (void)TRY1(__NR_umask, l->plan.umask_bits); /* cannot fail */
+    (void)TRY1(__NR_umask, l->umask_bits); /* cannot fail */
     if (l->cwd_fd >= 0)
         return SYS1(__NR_fchdir, l->cwd_fd);
     return SYS1(__NR_chdir, l->plan.cwd); /* without a mount view */

@@ -19,6 +19,7 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp)
     if (argc != 4 || !text_eq(argv[1], "run"))
         return EXIT_SETUP;
 
+    l.umask_bits = (uint32_t)TRY1(__NR_umask, 0);
     l.plan.layers = (uint32_t)text_to_u64(argv[2]);
     l.plan.uid = (uint32_t)TRY0(__NR_geteuid);
     l.plan.gid = (uint32_t)TRY0(__NR_getegid);

@@ -22,6 +22,7 @@ struct launch {
     uint32_t enforced;
     uint32_t landlock_abi;
 
+    uint32_t umask_bits; /* the caller's; the steps work without one */
     const char *object; /* what the running step works on; named in its error */
     long command_error; /* written by the command's process before it ends: -errno of exec */
     const char *command_step;

@@ -298,9 +298,9 @@ static long open_start(struct view *v)
 
     v->l->object = p->cwd;
     long fd = file_open_path(p->cwd);
-    for (uint32_t i = 0; fd < 0 && i < p->mount_count; i++)
+    for (uint32_t i = 0; fd == -EACCES && i < p->mount_count; i++)
         if ((p->mounts[i].flags & MOUNT_CWD) && v->trees[i] >= 0)
-            fd = v->trees[i];
+            fd = v->trees[i]; /* a parent cannot be searched */
     if (fd < 0)
         return fd;
     v->l->cwd_fd = (int)fd;

@@ -244,7 +244,6 @@ static void code_plan(struct coder *c, struct plan *p)
     code_u32(c, &p->map_all_ids);
     code_u32(c, &p->uid);
     code_u32(c, &p->gid);
-    code_u32(c, &p->umask_bits);
     code_u32(c, &p->pid_max);
     code_i64(c, &p->timeout_ns);
     code_i64(c, &p->grace_ns);

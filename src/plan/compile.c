@@ -89,7 +89,6 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->map_all_ids = facts->is_root;
     plan->uid = facts->uid;
     plan->gid = facts->gid;
-    plan->umask_bits = facts->umask_bits;
     plan->timeout_ns = request->timeout_ns;
     plan->grace_ns = policy->grace_ns;
     plan->hostname = COMPILE_HOSTNAME;

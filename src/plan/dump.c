@@ -267,7 +267,6 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_pair_uint(&j, "uid", p->uid);
     json_pair_uint(&j, "gid", p->gid);
     json_pair_bool(&j, "mapAllIds", p->map_all_ids);
-    json_pair_uint(&j, "umask", p->umask_bits);
     json_pair_bool(&j, "tty", p->tty);
     json_pair_str(&j, "network", p->network_shared ? "allowed" : "blocked");
     json_pair_bool(&j, "nested", p->nested);

@@ -58,7 +58,7 @@ struct proc_fact {
 };
 
 struct facts {
-    uint32_t uid, gid, umask_bits;
+    uint32_t uid, gid;
     bool is_root;
     const char *home; /* canonical; NULL: unknown */
     const char *cwd;  /* canonical; may be longer than PATH_MAX */

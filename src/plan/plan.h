@@ -106,7 +106,6 @@ struct plan {
     uint32_t nested;         /* 1: allowNestedNamespaces */
     uint32_t map_all_ids;    /* 1: started by root: identity map of all ids */
     uint32_t uid, gid;       /* mapped onto themselves */
-    uint32_t umask_bits;
     uint32_t pid_max;     /* limit of pids in the new namespace; 0: none */
     int64_t timeout_ns;   /* 0: none */
     int64_t grace_ns;     /* between the first signal and the end */

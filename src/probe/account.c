@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who we are, without the name service: its plug-ins have no place in a static program or in
- * somebody else's process. /etc/passwd is read by hand; a user that only LDAP knows has $HOME. The
- * umask is read from /proc, since umask(2) can only tell it by changing it for all threads.
+ * somebody else's process. /etc/passwd is read by hand; a user that only LDAP knows has $HOME.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 
 #define ACCOUNT_MAX_FILE ((size_t)4 << 20)
 #define ACCOUNT_FIELDS   7
-#define ACCOUNT_UMASK    022u
 
 /* The fields of a line of passwd, as positions and lengths. False if there are not seven. */
 static bool split_line(const char *line, size_t len, const char *fields[ACCOUNT_FIELDS],
@@ -68,22 +66,4 @@ const char *account_home(struct arena *arena, const char *user, size_t user_len,
             return arena_strndup(arena, fields[5], lengths[5]);
     }
     return NULL;
-}
-
-uint32_t account_umask(void)
-{
-    _buf_ struct buf file = { 0 };
-    uint32_t bits = 0;
-
-    buf_init(&file, 65536);
-    if (io_read_file(AT_FDCWD, "/proc/self/status", &file) < 0 || !file.data)
-        return ACCOUNT_UMASK;
-    const char *line = strstr(file.data, "\nUmask:");
-    if (!line)
-        return ACCOUNT_UMASK;
-    line += strlen("\nUmask:");
-    line += strspn(line, " \t");
-    for (; *line >= '0' && *line <= '7' && bits <= 0777; line++)
-        bits = bits << 3 | (uint32_t)(*line - '0');
-    return bits & 0777;
 }

@@ -265,6 +265,8 @@ bool resolve_is_absent(const struct resolve_base *base, const char *text)
 {
     struct stat st;
 
+    if (text[0] != '/' && !names_may_hold(base->names, text))
+        return true;
     return text[0] != '/' && fstatat(base->fd, text, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 &&
            (errno == ENOENT || errno == ENOTDIR);
 }
@@ -277,8 +279,13 @@ static bool resolve_name(struct arena *arena, const struct resolve_base *base, c
 
     if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
         return false;
-    bool exists = fstatat(base->fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
-    if ((!exists && errno != ENOENT) || (exists && S_ISLNK(st.st_mode)))
+    bool exists = names_may_hold(base->names, name);
+    if (exists && fstatat(base->fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
+        if (errno != ENOENT)
+            return false;
+        exists = false;
+    }
+    if (exists && S_ISLNK(st.st_mode))
         return false;
     exists = exists && !is_placeholder(&st);
     struct resolved found = { .path = path_join(arena, base->path, name), .exists = exists };
@@ -291,6 +298,18 @@ static bool resolve_name(struct arena *arena, const struct resolve_base *base, c
     }
     *ret = found;
     return found.path != NULL;
+}
+
+/* Several components of which the first is known to be missing. */
+static bool resolve_missing(struct arena *arena, const struct resolve_base *base, const char *text,
+                            struct resolved *ret)
+{
+    if (names_may_hold(base->names, text) || strstr(text, "//") || strstr(text, "/.") ||
+        text[strlen(text) - 1] == '/')
+        return false; /* may exist, or needs cleaning */
+    ret->path = path_join(arena, base->path, text);
+    ret->ancestor = base->path;
+    return ret->path != NULL;
 }
 
 static int start(struct resolver *s, const struct resolve_base *base)
@@ -313,8 +332,14 @@ int32_t resolve_path(struct arena *arena, const struct resolve_base *base, const
 {
     __attribute__((cleanup(resolver_done))) struct resolver s = { .arena = arena, .rest = text };
 
-    if (text[0] && !strchr(text, '/') && resolve_name(arena, base, text, ret))
-        return ABX_OK;
+    if (text[0] && text[0] != '/') {
+        struct resolved found = { 0 };
+        if (strchr(text, '/') ? resolve_missing(arena, base, text, &found)
+                              : resolve_name(arena, base, text, &found)) {
+            *ret = found;
+            return ABX_OK;
+        }
+    }
     buf_init(&s.path, RESOLVE_MAX_PATH);
     int r = start(&s, base);
     if (r == 0)

@@ -7,6 +7,7 @@
 #include "base/defs.h"
 #include "base/err.h"
 #include "plan/facts.h"
+#include "probe/names.h"
 
 #define RESOLVE_MAX_LINKS 40
 #define RESOLVE_MAX_PATH  ((size_t)1 << 20)
@@ -15,6 +16,7 @@
 struct resolve_base {
     int fd;           /* O_PATH */
     const char *path; /* canonical */
+    const struct names *names; /* what is in it, or NULL: not read */
 };
 
 struct resolved {

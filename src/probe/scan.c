@@ -161,6 +161,7 @@ static int32_t find_cwd(struct scan *s, const char *cwd)
     if (s->cwd.fd < 0 || fstat(s->cwd.fd, &st) < 0)
         return err_sys(s->err, ABX_E_IO, s->cwd.fd < 0 ? s->cwd.fd : -errno, "open '%s'",
                        s->cwd.path);
+    s->cwd.names = names_read(s->arena, s->cwd.fd);
     s->facts->cwd = s->cwd.path;
     s->facts->cwd_dev = (uint64_t)st.st_dev;
     s->facts->cwd_ino = (uint64_t)st.st_ino;
@@ -175,7 +176,6 @@ static int32_t find_home(struct scan *s)
     s->facts->uid = geteuid();
     s->facts->gid = getegid();
     s->facts->is_root = s->facts->uid == 0;
-    s->facts->umask_bits = account_umask();
     if (!home || home[0] != '/')
         home = account_home(s->arena, NULL, 0, s->facts->uid);
     if (!home)
@@ -185,6 +185,7 @@ static int32_t find_home(struct scan *s)
         return r;
     if (!where.denied && where.exists && where.is_dir)
         s->home.fd = fd_open_path(AT_FDCWD, where.path);
+    s->home.names = names_read(s->arena, s->home.fd);
     s->home.path = where.denied ? path_clean(s->arena, "/", home) : where.path;
     s->facts->home = s->home.path;
     return s->home.path ? ABX_OK : err_nomem(s->err);
@@ -405,7 +406,8 @@ static int32_t scan_names(struct scan *s)
         _fd_ int fd = workdir ? -1 : fd_open_path(AT_FDCWD, f.path);
         if (!workdir && fd < 0)
             return err_sys(s->err, ABX_E_IO, fd, "open '%s'", f.path);
-        const struct resolve_base root = { workdir ? s->cwd.fd : fd, f.path };
+        const struct resolve_base root = { workdir ? s->cwd.fd : fd, f.path,
+                                           workdir ? s->cwd.names : NULL };
         bool hold = !(f.rule->flags & RULE_GLOB) && roots++ < SCAN_MAX_NAME_ROOTS;
         bool is_home = s->home.path && str_eq(s->home.path, f.path);
         const struct name_row *row;

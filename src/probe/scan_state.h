@@ -37,6 +37,5 @@ int32_t scan_aliases(struct scan *s);                                    /* alia
 
 /* account.c: strings in the arena, NULL if unknown. user NULL: uid counts. */
 const char *account_home(struct arena *arena, const char *user, size_t user_len, uint32_t uid);
-uint32_t account_umask(void);
 
 #endif

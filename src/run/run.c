@@ -149,6 +149,9 @@ static bool read_message(struct run *r)
     };
     ssize_t n = recvmsg(r->status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
+    /* A peer that went without reading the plan is an error first; its last words come after it. */
+    if (n < 0 && errno == ECONNRESET)
+        n = recvmsg(r->status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n != (ssize_t)sizeof msg) {

@@ -46,7 +46,6 @@ static inline void case_init(struct facts_case *c)
     c->policy.max_fds = 64;
     c->policy.grace_ns = 10 * NSEC_PER_SEC;
     c->facts.uid = c->facts.gid = 1000;
-    c->facts.umask_bits = 022;
     c->facts.home = "/home/u";
     c->facts.cwd = "/w";
     c->facts.cwd_dev = 1;

@@ -35,7 +35,6 @@ static struct plan sample(void)
         .map_all_ids = 1,
         .uid = UINT32_MAX,
         .gid = 5,
-        .umask_bits = 077,
         .pid_max = 99,
         .timeout_ns = INT64_MAX,
         .grace_ns = -1,
@@ -97,7 +96,6 @@ static void everything_comes_back(void **state)
     assert_int_equal(q.required, p.required);
     assert_int_equal(q.test_skip, 4);
     assert_int_equal(q.uid, UINT32_MAX);
-    assert_int_equal(q.umask_bits, 077);
     assert_int_equal(q.pid_max, 99);
     assert_true(q.timeout_ns == INT64_MAX && q.grace_ns == -1);
     assert_true(q.tty && q.network_shared && q.nested && q.map_all_ids);

@@ -47,7 +47,6 @@ static void plan_says_what_policy_facts_and_request_say(void **state)
     assert_int_equal(p->timeout_ns, 5 * NSEC_PER_SEC);
     assert_int_equal(p->grace_ns, 10 * NSEC_PER_SEC);
     assert_int_equal(p->uid, 1000);
-    assert_int_equal(p->umask_bits, 022);
     assert_int_equal(p->map_all_ids, 0);
     assert_true(p->filter.count > 0 && p->init_filter.count > 0);
     assert_int_equal(p->test_skip, 0);
