@@ -2,7 +2,7 @@
 /*
  * /dev and /proc of the sandbox.
  *
- * /dev is a small tmpfs with six harmless nodes of the host (bound, since a user namespace may not
+ * /dev is a directory of a small tmpfs with six harmless nodes of the host (bound, since a user namespace may not
  * make nodes), its own pseudo terminals and its own shm. /proc is new, of the new pid namespace, and
  * read-only: what can be written there changes the host (sysctl, sysrq) or belongs to nobody's work.
  * The limit on pids is written while it can still be.
@@ -95,11 +95,11 @@ static long new_devpts(void)
     return r;
 }
 
-long dev_mount(struct launch *l, const struct mount_op *op, const int *nodes)
+long dev_mount(struct launch *l, const struct mount_op *op, int source, const int *nodes)
 {
     char size[32] = "";
-    long dev = mountapi_tmpfs("64k", "0755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-    long r = 0;
+    long r = SYS3(__NR_mkdirat, source, "dev", 0755);
+    long dev = r < 0 ? r : mountapi_clone_at(source, "dev");
 
     if (dev < 0)
         return dev;
@@ -125,7 +125,7 @@ long dev_mount(struct launch *l, const struct mount_op *op, const int *nodes)
     }
     l->object = op->path;
     if (r >= 0)
-        r = mountapi_set((int)dev, MOUNT_ATTR_RDONLY, false);
+        r = mountapi_set((int)dev, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, false);
     file_close((int)dev);
     return r;
 }

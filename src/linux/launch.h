@@ -36,7 +36,7 @@ long userns_map_self(struct launch *l);              /* in the new namespace, by
 long userns_map_child(struct launch *l, int pid);    /* from outside, by root */
 long netns_loopback(struct launch *l);
 long mount_view(struct launch *l);
-long dev_mount(struct launch *l, const struct mount_op *op, const int *nodes);
+long dev_mount(struct launch *l, const struct mount_op *op, int source, const int *nodes);
 long dev_open_nodes(struct launch *l, int *nodes);   /* before the host's /dev is closed */
 long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);

@@ -26,7 +26,7 @@
 struct view {
     struct launch *l;
     int *trees; /* per operation: the detached copy, later the mount; -1: none */
-    int mask_fd;
+    int source_fd, mask_fd;
     int nodes[DEV_NODE_COUNT];
 };
 
@@ -123,30 +123,31 @@ static long close_everything(struct launch *l)
 }
 
 /*
- * One tmpfs with an empty directory "d" and an empty file "f", both without any permission, is the
- * source of all masks. It has to lie somewhere in the view to be copied from: below the new /dev.
+ * One tmpfs is the source of everything that is ours and read-only in the end: an empty directory "d"
+ * and an empty file "f" without any permission for masks, and a directory for each sealed cover and
+ * /dev. It has to lie somewhere in the view to be copied from: below the new /dev. Masks are copied
+ * from a second, read-only mount of it.
  */
-static long make_mask_source(struct view *v)
+static long make_source(struct view *v)
 {
-    v->l->object = "mask";
-    long fd = mountapi_tmpfs("64k", "000", VIEW_ATTRS & ~(uint64_t)MOUNT_ATTR_RDONLY);
+    v->l->object = "tmpfs";
+    long fd = mountapi_tmpfs("1m", "000", MOUNT_ATTR_NOSUID);
     if (fd < 0)
         return fd;
-    v->mask_fd = (int)fd;
-
+    v->source_fd = (int)fd;
     long r = SYS3(__NR_mkdirat, fd, "d", 0);
     if (r >= 0)
         r = SYS4(__NR_mknodat, fd, "f", S_IFREG, 0);
-    if (r >= 0)
-        r = mountapi_set((int)fd, VIEW_ATTRS | MOUNT_ATTR_NOEXEC, false);
-    if (r < 0)
-        return r;
-    long dev = file_open_path("/dev");
+    long dev = r < 0 ? r : file_open_path("/dev");
     if (dev < 0)
         return dev;
     r = mountapi_attach((int)fd, (int)dev);
-    file_close((int)dev);
-    return r;
+    long mask = r < 0 ? r : mountapi_clone((int)fd);
+    if (mask < 0)
+        return mask;
+    v->mask_fd = (int)mask;
+    r = mountapi_set((int)mask, VIEW_ATTRS | MOUNT_ATTR_NOEXEC, false);
+    return r < 0 ? r : mountapi_attach((int)mask, (int)dev);
 }
 
 /* The tree to put on `target`, made now unless it was taken in (1). */
@@ -189,28 +190,35 @@ static long apply_on_entry(struct view *v, uint32_t i)
     return mountapi_attach((int)tree, (int)target);
 }
 
-static long apply_tmpfs(struct view *v, uint32_t i)
+/* A new tmpfs for what the command may write; a directory of the common one for what is sealed. */
+static long make_cover(struct view *v, uint32_t i)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
-    char size[32] = "", mode[8] = "";
-    uint32_t bits = op->mode & 07777;
+    char text[32] = "", mode[8] = "";
 
-    text_append_u64(size, sizeof size, op->size);
+    if (op->flags & MOUNT_SEAL) {
+        text_append_u64(text, sizeof text, i);
+        long r = SYS3(__NR_mkdirat, v->source_fd, text, op->mode & 07777);
+        long tree = r < 0 ? r : mountapi_clone_at(v->source_fd, text);
+        r = tree < 0 ? tree : mountapi_set((int)tree, MOUNT_ATTR_NODEV, false);
+        return r < 0 ? r : tree;
+    }
+    text_append_u64(text, sizeof text, op->size);
     for (int shift = 9; shift >= 0; shift -= 3) {
-        char digit[2] = { (char)('0' + (bits >> shift & 7)), '\0' };
+        char digit[2] = { (char)('0' + (op->mode >> shift & 7)), '\0' };
         text_append(mode, sizeof mode, digit);
     }
+    return mountapi_tmpfs(text, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
 
-    long tree = mountapi_tmpfs(size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+static long apply_cover(struct view *v, uint32_t i)
+{
+    long tree = make_cover(v, i);
     if (tree < 0)
         return tree;
     v->trees[i] = (int)tree;
-    long target = file_open_path(op->path);
-    if (target < 0)
-        return target;
-    long r = mountapi_attach((int)tree, (int)target);
-    file_close((int)target);
-    return r;
+    long target = file_open_path(v->l->plan.mounts[i].path);
+    return target < 0 ? target : mountapi_attach((int)tree, (int)target);
 }
 
 static long apply_entry(const struct mount_op *op)
@@ -240,11 +248,11 @@ static long apply_op(struct view *v, uint32_t i)
     if (op_is_bind(op) || op_is_mask(op))
         return apply_on_entry(v, i);
     if (op->kind == MOUNT_TMPFS)
-        return apply_tmpfs(v, i);
+        return apply_cover(v, i);
     if (op->kind == MOUNT_PROC)
         return proc_mount(v->l, op);
     if (op->kind == MOUNT_DEV)
-        return dev_mount(v->l, op, v->nodes);
+        return dev_mount(v->l, op, v->source_fd, v->nodes);
     return apply_entry(op);
 }
 
@@ -334,7 +342,7 @@ static long allow_descriptors(const struct plan *p)
 
 long mount_view(struct launch *l)
 {
-    struct view v = { .l = l, .mask_fd = -1 };
+    struct view v = { .l = l, .source_fd = -1, .mask_fd = -1 };
     const struct plan *p = &l->plan;
 
     v.trees = launch_alloc(l, p->mount_count + 1, sizeof *v.trees);
@@ -347,7 +355,7 @@ long mount_view(struct launch *l)
     if (r >= 0)
         r = close_everything(l);
     if (r >= 0)
-        r = make_mask_source(&v);
+        r = make_source(&v);
     for (uint32_t i = 0; i < p->mount_count && r >= 0; i++)
         r = apply_op(&v, i);
     if (r >= 0)
