@@ -38,7 +38,9 @@ static void remove_entry(int dir, struct hold_entry *entry)
     file_close((int)fd);
     if (r < 0 || id.dev != entry->dev || id.ino != entry->ino)
         return;
-    if ((id.mode & S_IFMT) == S_IFSOCK)
+    uint32_t bits = id.mode & 07777;
+    if (((id.mode & S_IFMT) == S_IFSOCK && bits == HOLD_SOCKET_BITS) ||
+        ((id.mode & S_IFMT) == S_IFREG && bits == HOLD_FILE_BITS))
         (void)TRY3(__NR_unlinkat, dir, entry->name, 0);
     else if ((id.mode & S_IFMT) == S_IFDIR)
         (void)TRY3(__NR_unlinkat, dir, entry->name, AT_REMOVEDIR_FLAG);

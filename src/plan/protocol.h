@@ -33,6 +33,15 @@
  * there are struct hold_entry. Every run that uses them holds a shared flock; whoever can turn his
  * into an exclusive one, with the registry directory locked, was the last and removes them.
  */
+/*
+ * What a placeholder looks like: a socket without any permission; a regular file with the sticky bit
+ * where its content matters (see run/hold.c); a directory with only the sticky bit where the file
+ * system knows no sockets.
+ */
+#define HOLD_SOCKET_BITS 0u
+#define HOLD_FILE_BITS   01444u
+#define HOLD_DIR_BITS    01000u
+
 #define HOLD_PATH_MAX   8000
 #define HOLD_ENTRIES_AT 8192
 #define HOLD_NAME_MAX   255

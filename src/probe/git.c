@@ -14,8 +14,7 @@
  * modules of a repository above) and looks like a repository. An explicit rule of the user is never
  * overridden.
  *
- * Not held: a commondir file that does not exist (any placeholder of that name stops git itself),
- * and repositories that the command makes anew.
+ * Not held: repositories that the command makes anew.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -253,7 +252,7 @@ static int32_t protect_dir(struct scan *s, const char *dir, bool has_config)
             r = protect(s, dir, "config", 0);
     }
     if (r == ABX_OK)
-        r = protect(s, dir, "commondir", RULE_IF_PRESENT);
+        r = protect(s, dir, "commondir", 0); /* a planted one would name another config */
     if (r == ABX_OK)
         r = protect(s, dir, "gitdir", RULE_IF_PRESENT);
     return r;

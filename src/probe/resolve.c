@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "plan/protocol.h"
 
 /*
  * A placeholder of a run that is going on, or was killed (run/hold.c): nothing is really there. The new
@@ -31,7 +32,9 @@ static bool is_placeholder(const struct stat *st)
 {
     mode_t bits = st->st_mode & 07777;
 
-    return (S_ISSOCK(st->st_mode) && bits == 0) || (S_ISDIR(st->st_mode) && bits == S_ISVTX);
+    return (S_ISSOCK(st->st_mode) && bits == HOLD_SOCKET_BITS) ||
+           (S_ISREG(st->st_mode) && bits == HOLD_FILE_BITS) ||
+           (S_ISDIR(st->st_mode) && bits == HOLD_DIR_BITS);
 }
 
 struct resolver {

@@ -22,9 +22,9 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/io.h"
 
 #define HOLD_REPAIRS_PER_RUN 32
-#define HOLD_DIR_MODE        01000 /* the fallback placeholder: a directory, sticky, no permission */
 
 void hold_init(struct hold *h)
 {
@@ -181,10 +181,35 @@ static int make_directory(int dir, int file, const char *name)
 
     if (mkdirat(dir, name, 0) < 0)
         return errno == EEXIST ? 0 : -errno;
-    if (fchmodat(dir, name, HOLD_DIR_MODE, 0) < 0 ||
+    if (fchmodat(dir, name, HOLD_DIR_BITS, 0) < 0 ||
         fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
     return register_names(file, &one, &st);
+}
+
+/*
+ * Git reads commondir in every repository, so nothing else than a file will do there; "." says what is
+ * true without the file: the repository is its own.
+ */
+static const char *placeholder_text(const char *name)
+{
+    return strcmp(name, "commondir") == 0 ? ".\n" : NULL;
+}
+
+static int make_file(int dir, int file, const char *name, const char *text)
+{
+    const struct plan_hold one = { .names = &name, .count = 1 };
+    _fd_ int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat st;
+
+    if (fd < 0)
+        return errno == EEXIST ? 0 : -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    int r = register_names(file, &one, &st);
+    if (r == 0)
+        r = io_write_all(fd, text, strlen(text));
+    return r == 0 && fchmod(fd, HOLD_FILE_BITS) < 0 ? -errno : r;
 }
 
 /*
@@ -201,6 +226,12 @@ static int fill_directory(int dir, int file, const struct plan_hold *hold)
 
         if (strlen(name) > HOLD_NAME_MAX)
             return -ENAMETOOLONG;
+        if (placeholder_text(name)) {
+            int r = make_file(dir, file, name, placeholder_text(name));
+            if (r < 0)
+                return r;
+            continue;
+        }
         if (first && linkat(dir, first, dir, name, 0) == 0)
             continue;
         if (!first && mknodat(dir, name, S_IFSOCK, 0) == 0) {
@@ -229,7 +260,7 @@ static void remove_entry(int dir, struct hold_entry *entry)
     if (fstatat(dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != entry->dev ||
         st.st_ino != entry->ino)
         return;
-    if (S_ISSOCK(st.st_mode))
+    if (S_ISSOCK(st.st_mode) || (S_ISREG(st.st_mode) && (st.st_mode & 07777) == HOLD_FILE_BITS))
         (void)unlinkat(dir, entry->name, 0);
     else if (S_ISDIR(st.st_mode))
         (void)unlinkat(dir, entry->name, AT_REMOVEDIR);
