@@ -14,8 +14,8 @@
  *     printf("%d\n%s", abx_result_exit_code(r), abx_result_stdout(r, NULL));
  *
  * Rules that hold for every function:
- *  - A fallible call returns ABX_OK (0) or ABX_E_*, and fills *err (if err is not NULL) exactly when
- *    it fails. The caller owns that error: abx_error_free.
+ *  - A fallible call returns ABX_OK (0) or ABX_E_*, and fills *err (if err is not NULL) exactly
+ * when it fails. The caller owns that error: abx_error_free.
  *  - Outputs come just before err and are left alone on failure.
  *  - Strings passed in are copied. A returned const char * lives as long as its object; a returned
  *    char * is the caller's: abx_free.
@@ -53,18 +53,18 @@ ABX_API const char *abx_version(void);
 /* ---- errors -------------------------------------------------------------------------------- */
 
 #define ABX_OK            0
-#define ABX_E_FORBIDDEN   1  /* the classifier forbids the command; nothing can allow it */
-#define ABX_E_ESCALATED   2  /* the command needs an approval that it did not get */
-#define ABX_E_UNSUPPORTED 3  /* this platform, or this build, cannot do it */
-#define ABX_E_DEPENDENCY  4  /* a layer that the plan requires is missing on this host */
-#define ABX_E_CLOSED      5  /* the manager was closed */
-#define ABX_E_CONFIG      6  /* a key, a value or a file of the configuration is wrong */
-#define ABX_E_PROXY       7  /* the network proxy could not start or died */
-#define ABX_E_INVALID     8  /* misuse: NULL, empty, out of range */
-#define ABX_E_STATE       9  /* right call, wrong moment (spawn before wrap, …) */
+#define ABX_E_FORBIDDEN   1 /* the classifier forbids the command; nothing can allow it */
+#define ABX_E_ESCALATED   2 /* the command needs an approval that it did not get */
+#define ABX_E_UNSUPPORTED 3 /* this platform, or this build, cannot do it */
+#define ABX_E_DEPENDENCY  4 /* a layer that the plan requires is missing on this host */
+#define ABX_E_CLOSED      5 /* the manager was closed */
+#define ABX_E_CONFIG      6 /* a key, a value or a file of the configuration is wrong */
+#define ABX_E_PROXY       7 /* the network proxy could not start or died */
+#define ABX_E_INVALID     8 /* misuse: NULL, empty, out of range */
+#define ABX_E_STATE       9 /* right call, wrong moment (spawn before wrap, …) */
 #define ABX_E_NOMEM       10
 #define ABX_E_SANDBOX     11 /* a step of the set-up failed; the command was not started */
-#define ABX_E_EXEC        12 /* the sandbox stood, the program could not be executed (errno tells) */
+#define ABX_E_EXEC        12 /* the sandbox stood, the program could not be executed */
 #define ABX_E_TIMEOUT     13
 #define ABX_E_CANCELED    14
 #define ABX_E_IO          15
@@ -75,9 +75,10 @@ typedef struct abx_error abx_error;
 
 ABX_API int32_t abx_error_code(const abx_error *err);        /* ABX_E_*; ABX_OK for NULL */
 ABX_API const char *abx_error_message(const abx_error *err); /* what was tried, on what; one line */
-ABX_API const char *abx_error_subject(const abx_error *err); /* path, key, host or step; may be "" */
-ABX_API const char *abx_error_hint(const abx_error *err);    /* what to do about it; may be "" */
-ABX_API int32_t abx_error_errno(const abx_error *err);       /* the system's reason, or 0 */
+ABX_API const char *abx_error_subject(
+    const abx_error *err);                                /* path, key, host or step; may be "" */
+ABX_API const char *abx_error_hint(const abx_error *err); /* what to do about it; may be "" */
+ABX_API int32_t abx_error_errno(const abx_error *err);    /* the system's reason, or 0 */
 ABX_API const abx_error *abx_error_next(const abx_error *err); /* the next problem, or NULL */
 ABX_API void abx_error_free(abx_error *err);
 ABX_API const char *abx_error_name(int32_t code); /* "ABX_E_SANDBOX"; "ABX_E_?" if unknown */
@@ -164,7 +165,7 @@ ABX_API int32_t abx_command_append(abx_command *command, const char *key, const 
 #define ABX_STDIO_INHERIT 1
 #define ABX_STDIO_NULL    2
 #define ABX_STDIO_CAPTURE 3 /* streams 1 and 2 only; bounded by maxOutputBytes */
-#define ABX_STDIO_FD      4 /* the given descriptor; the caller keeps it and may close it after spawn */
+#define ABX_STDIO_FD      4 /* the given descriptor; the caller keeps it */
 #define ABX_STDIO_TTY     5 /* all three: a new terminal inside; see abx_process_tty_fd */
 ABX_API int32_t abx_command_set_stdio(abx_command *command, int32_t stream, int32_t mode,
                                       int32_t fd, abx_error **err);
@@ -185,8 +186,8 @@ ABX_API int32_t abx_command_plan(const abx_command *command, const char *format,
 
 /*
  * For a runtime that spawns by itself: start path with argv, envp and cwd, and with fds[i] as
- * descriptor 3 + i. The exit status is the command's (128 + N for a signal, 125 if the sandbox could
- * not be set up). The form belongs to the command and closes its descriptors with it.
+ * descriptor 3 + i. The exit status is the command's (128 + N for a signal, 125 if the sandbox
+ * could not be set up). The form belongs to the command and closes its descriptors with it.
  */
 typedef struct abx_exec_form abx_exec_form;
 ABX_API int32_t abx_command_exec_form(abx_command *command, const abx_exec_form **ret_form,
@@ -210,7 +211,8 @@ ABX_API int32_t abx_manager_spawn(abx_manager *manager, abx_command *command,
 /* Waits for the end (timeout_ms < 0: without limit; ABX_E_TIMEOUT leaves the process running). */
 ABX_API int32_t abx_process_wait(abx_process *process, int32_t timeout_ms, abx_result **ret_result,
                                  abx_error **err);
-/* SIGTERM, SIGINT, SIGHUP: delivered, grace period, then the end of all; a second one ends at once. */
+/* SIGTERM, SIGINT, SIGHUP: delivered, grace period, then the end of all; a second one ends at once.
+ */
 ABX_API int32_t abx_process_signal(abx_process *process, int32_t signal_number, abx_error **err);
 ABX_API int32_t abx_process_pid(const abx_process *process); /* of the keeper, in the host */
 /* ABX_STDIO_TTY: the master side of the terminal inside; -1 otherwise. Lives with the process. */
@@ -231,15 +233,17 @@ ABX_API int32_t abx_exec_args(const char *const *argv, abx_result **ret_result, 
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-ABX_API int32_t abx_result_exit_code(const abx_result *result); /* 128 + N for a signal; 124 timed out */
-ABX_API int32_t abx_result_signal(const abx_result *result);    /* 0 if it exited by itself */
+ABX_API int32_t
+abx_result_exit_code(const abx_result *result); /* 128 + N for a signal; 124 timed out */
+ABX_API int32_t abx_result_signal(const abx_result *result); /* 0 if it exited by itself */
 ABX_API int32_t abx_result_timed_out(const abx_result *result);
 ABX_API int32_t abx_result_canceled(const abx_result *result);
 /* NUL-terminated for convenience; NULL where the stream was not captured. */
 ABX_API const char *abx_result_stdout(const abx_result *result, size_t *ret_len);
 ABX_API const char *abx_result_stderr(const abx_result *result, size_t *ret_len);
 ABX_API int32_t abx_result_truncated(const abx_result *result, int32_t stream);
-ABX_API uint64_t abx_result_output_bytes(const abx_result *result, int32_t stream); /* also dropped ones */
+ABX_API uint64_t abx_result_output_bytes(const abx_result *result,
+                                         int32_t stream); /* also dropped ones */
 ABX_API int64_t abx_result_duration_ns(const abx_result *result);
 ABX_API int64_t abx_result_user_ns(const abx_result *result);
 ABX_API int64_t abx_result_system_ns(const abx_result *result);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exec form, for runtimes that spawn by themselves (Node, Go, a JVM): everything that a spawn call
- * needs. The launcher's exit status is the command's, so waiting for it as for any child is enough.
+ * The exec form, for runtimes that spawn by themselves (Node, Go, a JVM): everything that a spawn
+ * call needs. The launcher's exit status is the command's, so waiting for it as for any child is
+ * enough.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -41,8 +42,10 @@ static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, a
     form->argv[0] = "agentbox-launcher";
     form->argv[1] = "run";
     form->argv[2] = form->layers;
-    form->argv[3] = ""; /* no control group: nobody would remove it for a launcher that never runs */
-    /* Named through the caller's process: in the child, this descriptor number is something else. */
+    form->argv[3] =
+        ""; /* no control group: nobody would remove it for a launcher that never runs */
+    /* Named through the caller's process: in the child, this descriptor number is something else.
+     */
     n = image->path ? asprintf(&form->path, "%s", image->path)
                     : asprintf(&form->path, "/proc/%d/fd/%d", (int)c->manager->owner, image->fd);
     if (n < 0)
@@ -52,8 +55,8 @@ static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, a
 }
 
 /*
- * A launcher may have been spawned from copies of these descriptors, or not. The status socket tells:
- * when all ends but ours are closed, nothing of it is left.
+ * A launcher may have been spawned from copies of these descriptors, or not. The status socket
+ * tells: when all ends but ours are closed, nothing of it is left.
  */
 void form_free(struct abx_exec_form *form)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Am I inside? Three things that a process inside cannot undo, together: no_new_privs, a seccomp filter,
- * and the marker below a /run that is a read-only tmpfs mounted there. Nothing inside can mount,
- * unmount or write /run, and nothing takes a filter or no_new_privs away.
+ * Am I inside? Three things that a process inside cannot undo, together: no_new_privs, a seccomp
+ * filter, and the marker below a /run that is a read-only tmpfs mounted there. Nothing inside can
+ * mount, unmount or write /run, and nothing takes a filter or no_new_privs away.
  */
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -2,9 +2,9 @@
 /*
  * The handles of the public header, as the files of this folder see them.
  *
- * Locks: manager->lock guards its list of active runs and `closed`; command->lock guards `run`, so that
- * a cancel from another thread never meets a run that is being freed; process->lock guards its run
- * between the manager's thread and the caller. Taken in the order process, command, manager.
+ * Locks: manager->lock guards its list of active runs and `closed`; command->lock guards `run`, so
+ * that a cancel from another thread never meets a run that is being freed; process->lock guards its
+ * run between the manager's thread and the caller. Taken in the order process, command, manager.
  */
 #ifndef ABX_API_INTERNAL_H
 #define ABX_API_INTERNAL_H
@@ -26,7 +26,7 @@ struct abx_config {
 };
 
 struct abx_manager {
-    pid_t owner; /* the process that made it */
+    pid_t owner;       /* the process that made it */
     bool no_stream[3]; /* closed when it was made: what has the number later is not a stream */
     struct settings *settings;
     abx_hooks hooks;
@@ -95,7 +95,7 @@ struct abx_process {
     abx_command *command;
     abx_manager *manager; /* NULL once the manager is gone */
     abx_process *next, **prev;
-    uint64_t id; /* what epoll knows it by: a pointer could be stale */
+    uint64_t id;   /* what epoll knows it by: a pointer could be stale */
     unsigned pins; /* dispatchers at work on it */
     struct run run;
     struct active active;
@@ -129,7 +129,8 @@ void manager_leave(abx_manager *m, struct active *a);
 /* Ends a run; what is left of its launcher is reaped now or later. */
 void manager_finish(abx_manager *m, struct run *run);
 int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err);
-void manager_forget(abx_manager *m, abx_process *p); /* waits until no dispatcher is at work on it */
+void manager_forget(abx_manager *m,
+                    abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
 
 /* ---- plan_command.c: policy, facts, plan ---- */

@@ -2,9 +2,9 @@
 /*
  * Managers: a configuration, the launcher's image, and the runs that are going on.
  *
- * A manager starts its thread with the first spawned process (abx_manager_run needs none: the caller's
- * own thread does the work). The thread blocks every signal and only pumps: it reads messages and output
- * so that a command never waits for a host that is busy elsewhere.
+ * A manager starts its thread with the first spawned process (abx_manager_run needs none: the
+ * caller's own thread does the work). The thread blocks every signal and only pumps: it reads
+ * messages and output so that a command never waits for a host that is busy elsewhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -113,7 +113,8 @@ int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_ma
     return ABX_OK;
 }
 
-/* ---- active runs --------------------------------------------------------------------------------- */
+/* ---- active runs
+ * --------------------------------------------------------------------------------- */
 
 int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_error **err)
 {
@@ -181,7 +182,8 @@ void manager_finish(abx_manager *m, struct run *run)
         (void)run_reap(&rest, true);
 }
 
-/* ---- the thread ------------------------------------------------------------------------------------- */
+/* ---- the thread
+ * ------------------------------------------------------------------------------------- */
 
 /* The process with this id, kept from being freed until it is unpinned; NULL: gone. */
 static abx_process *pin_process(abx_manager *m, uint64_t id)
@@ -339,7 +341,8 @@ int32_t abx_manager_dispatch(abx_manager *m, int32_t timeout_ms, abx_error **err
     return r < 0 ? err_sys(err, ABX_E_IO, r, "dispatch") : ABX_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end
+ * ------------------------------------------------------------------------------------------ */
 
 static struct timespec deadline_after(int32_t timeout_ms)
 {

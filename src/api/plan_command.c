@@ -21,8 +21,7 @@ static int32_t check_streams(const abx_command *c, abx_error **err)
     for (int i = 0; i < 3; i++)
         terminals += c->stdio_mode[i] == ABX_STDIO_TTY;
     if (terminals != 0 && terminals != 3)
-        return err_new(err, ABX_E_INVALID,
-                       "wrap: a terminal is for all three streams or for none");
+        return err_new(err, ABX_E_INVALID, "wrap: a terminal is for all three streams or for none");
     return ABX_OK;
 }
 

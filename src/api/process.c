@@ -39,7 +39,8 @@ static void unpublish(abx_command *c)
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- abx_manager_run ------------------------------------------------------------------------------- */
+/* ---- abx_manager_run
+ * ------------------------------------------------------------------------------- */
 
 static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx_error **err)
 {
@@ -76,7 +77,8 @@ int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result,
     return code;
 }
 
-/* ---- abx_process ------------------------------------------------------------------------------------- */
+/* ---- abx_process
+ * ------------------------------------------------------------------------------------- */
 
 static int watch_fds(abx_process *p)
 {

@@ -45,7 +45,8 @@ static bool file_says(const char *path, const char *text)
 static const char *userns_hint(void)
 {
     if (file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
-        return "AppArmor lets only named programs make user namespaces: install agentbox's AppArmor "
+        return "AppArmor lets only named programs make user namespaces: install agentbox's "
+               "AppArmor "
                "profile, or as root: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
     if (file_says("/proc/sys/kernel/unprivileged_userns_clone", "0"))
         return "user namespaces are for root only here; as root: sysctl "
@@ -55,7 +56,7 @@ static const char *userns_hint(void)
     if (access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0)
         return "this container forbids user namespaces: start it with --security-opt "
                "seccomp=unconfined (or a profile that allows clone with CLONE_NEWUSER)";
-    return "a security module or the kernel's configuration (CONFIG_USER_NS) refuses user namespaces";
+    return "a security module or the kernel's configuration refuses user namespaces";
 }
 
 static const char *layer_hint(enum probe_item item)
@@ -64,10 +65,12 @@ static const char *layer_hint(enum probe_item item)
     case PROBE_USERNS:
         return userns_hint();
     case PROBE_PROC:
-        return "parts of /proc are masked here (a container): a new /proc may not show more than the old "
+        return "parts of /proc are masked here (a container), and a new /proc may not show more "
+               "than the old "
                "one; start the container with --security-opt systempaths=unconfined";
     case PROBE_LANDLOCK:
-        return "boot with lsm=landlock,… in front of the other modules, or use a kernel of 5.13 or newer "
+        return "boot with lsm=landlock,... in front of the other modules, or use a kernel of 5.13 or "
+               "newer "
                "with CONFIG_SECURITY_LANDLOCK";
     case PROBE_SECCOMP:
     case PROBE_NOTIFY:
@@ -134,18 +137,22 @@ static void add_limits(abx_report *r, const struct probe_facts *f)
     struct report_row *row = add_row(r, "limits",
                                      own_pids || group ? ABX_STATUS_OK : ABX_STATUS_LIMITED);
 
-    (void)snprintf(row->detail, sizeof row->detail, "processes by %s; memory %s; files and cpu time per "
-                                                    "process",
+    (void)snprintf(row->detail, sizeof row->detail,
+                   "processes by %s; memory %s; files and cpu time per "
+                   "process",
                    own_pids ? "the pid namespace's own pid_max"
                    : group  ? "a control group"
                             : "RLIMIT_NPROC",
                    group ? "of the whole sandbox, by a control group" : "per process, by rlimits");
     if (!group)
-        row->hint = "a ceiling for the whole sandbox's memory needs a delegated control group (v2), as in a "
-                    "systemd user session";
+        row->hint =
+            "a ceiling for the whole sandbox's memory needs a delegated control group (v2), as in "
+            "a "
+            "systemd user session";
     if (!own_pids && !group)
-        row->hint = "kernel 6.14 limits processes per pid namespace, for root too; so does a delegated "
-                    "control group (v2)";
+        row->hint =
+            "kernel 6.14 limits processes per pid namespace, for root too; so does a delegated "
+            "control group (v2)";
 }
 
 static void fill(abx_report *r, const struct probe_facts *f)

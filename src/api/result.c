@@ -9,8 +9,8 @@
 #define EXIT_TIMED_OUT 124
 
 const char *const layer_names[LAYER_COUNT] = {
-    [LAYER_USERNS] = "userns",     [LAYER_MOUNTS] = "mounts",   [LAYER_PIDNS] = "pidns",
-    [LAYER_NETNS] = "netns",       [LAYER_IPCNS] = "ipcns",     [LAYER_UTSNS] = "utsns",
+    [LAYER_USERNS] = "userns",     [LAYER_MOUNTS] = "mounts",     [LAYER_PIDNS] = "pidns",
+    [LAYER_NETNS] = "netns",       [LAYER_IPCNS] = "ipcns",       [LAYER_UTSNS] = "utsns",
     [LAYER_CGROUPNS] = "cgroupns", [LAYER_LANDLOCK] = "landlock", [LAYER_SECCOMP] = "seccomp",
     [LAYER_LIMITS] = "limits",
 };
@@ -49,7 +49,8 @@ int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, ab
     bool canceled = run_canceled(run) && !run->exited;
 
     if (!run->exited && !canceled) {
-        int32_t code = err_new(err, ABX_E_SANDBOX, "run the command: the sandbox was ended from outside");
+        int32_t code = err_new(err, ABX_E_SANDBOX,
+                               "run the command: the sandbox was ended from outside");
         err_hint(err, "its first process or its keeper was killed; nothing of it runs any more");
         return code;
     }

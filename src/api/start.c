@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a command to a started run. The launcher is started as soon as the policy says which layers there
- * will be, and makes its namespaces while the files are looked at and the plan is made.
+ * From a command to a started run. The launcher is started as soon as the policy says which layers
+ * there will be, and makes its namespaces while the files are looked at and the plan is made.
  *
  * Two things make a second attempt: the tree changed between planning and mounting (another run's
  * placeholders came or went), then the plan is made anew; and a layer is missing on this host while

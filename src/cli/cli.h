@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program is the library's first binding: it uses agentbox.h and a few pure helpers of base/, so
- * what it can do, any program can. One cmd_*.c a command; commands.def lists them.
+ * The program is the library's first binding: it uses agentbox.h and a few pure helpers of base/,
+ * so what it can do, any program can. One cmd_*.c a command; commands.def lists them.
  */
 #ifndef ABX_CLI_CLI_H
 #define ABX_CLI_CLI_H
@@ -20,9 +20,9 @@
 struct cli_command {
     const char *name;
     int (*run)(const struct cli_command *command, int argc, char **argv); /* argv[0]: the name */
-    const char *usage;   /* behind "agentbox " */
-    const char *summary; /* one line */
-    const char *text;    /* paragraphs and examples for --help; may be "" */
+    const char *usage;                                                    /* behind "agentbox " */
+    const char *summary;                                                  /* one line */
+    const char *text; /* paragraphs and examples for --help; may be "" */
     const struct opt_spec *options;
     size_t option_count;
 };
@@ -40,8 +40,7 @@ int cli_help(const struct cli_command *command);
 void cli_notice(void *user, int32_t level, const char *module, const char *text);
 bool cli_colours(FILE *stream);
 
-#define CLI_COMMAND(name)                                                                          \
-    int cmd_##name(const struct cli_command *command, int argc, char **argv)
+#define CLI_COMMAND(name) int cmd_##name(const struct cli_command *command, int argc, char **argv)
 CLI_COMMAND(run);
 CLI_COMMAND(plan);
 CLI_COMMAND(doctor);

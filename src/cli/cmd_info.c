@@ -39,16 +39,18 @@ static int print_overview(void)
     size_t count;
     const struct cli_command *all = cli_commands(&count);
 
-    (void)printf("agentbox: run commands that nobody vouches for in a sandbox of the host's kernel\n\n"
-                 "Usage: agentbox COMMAND [options]\n\n");
+    (void)printf(
+        "agentbox: run commands that nobody vouches for in a sandbox of the host's kernel\n\n"
+        "Usage: agentbox COMMAND [options]\n\n");
     for (size_t i = 0; i < count; i++)
         (void)printf("  %-9s %s\n", all[i].name, all[i].summary);
-    (void)printf("\nStart with:\n"
-                 "  agentbox run -- ls            the current directory may be written, your secrets "
-                 "are hidden\n"
-                 "  agentbox plan                 what exactly that enforces\n"
-                 "  agentbox doctor               whether this host can do it\n"
-                 "\n`agentbox COMMAND --help` explains each.\n");
+    (void)printf(
+        "\nStart with:\n"
+        "  agentbox run -- ls            the current directory may be written, your secrets "
+        "are hidden\n"
+        "  agentbox plan                 what exactly that enforces\n"
+        "  agentbox doctor               whether this host can do it\n"
+        "\n`agentbox COMMAND --help` explains each.\n");
     return 0;
 }
 

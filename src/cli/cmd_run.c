@@ -2,9 +2,9 @@
 /*
  * agentbox run: spawn, relay, wait.
  *
- * Signals come through a descriptor. SIGINT, SIGTERM and SIGHUP go to the command first, which then has
- * its grace period; a second one ends everything. Ctrl-Z stops the command and this program, `fg`
- * continues both. With a terminal on both sides the command gets a terminal of its own.
+ * Signals come through a descriptor. SIGINT, SIGTERM and SIGHUP go to the command first, which then
+ * has its grace period; a second one ends everything. Ctrl-Z stops the command and this program,
+ * `fg` continues both. With a terminal on both sides the command gets a terminal of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -177,8 +177,8 @@ static int run_command(struct run_options *o)
         abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK)
         return cli_fail(err);
     /*
-     * What is left of the launcher exits by itself while we do: not freeing the manager, which would
-     * wait for it, saves the time the kernel needs to take the namespaces down.
+     * What is left of the launcher exits by itself while we do: not freeing the manager, which
+     * would wait for it, saves the time the kernel needs to take the namespaces down.
      */
     exit(run_session(o, &s));
 }

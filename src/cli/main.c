@@ -8,8 +8,14 @@
 #include "cli/run_options.h"
 
 enum { OPTION_JSON_ONLY, OPTION_HELP_ONLY };
-#define HELP_ROW { OPTION_HELP_ONLY, 'h', "help", NULL, "This text." }
-#define JSON_ROW { OPTION_JSON_ONLY, 0, "json", NULL, "Print JSON." }
+#define HELP_ROW                                                                                   \
+    {                                                                                              \
+        OPTION_HELP_ONLY, 'h', "help", NULL, "This text."                                          \
+    }
+#define JSON_ROW                                                                                   \
+    {                                                                                              \
+        OPTION_JSON_ONLY, 0, "json", NULL, "Print JSON."                                           \
+    }
 
 static const struct opt_spec doctor_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec inside_options[] = { JSON_ROW, HELP_ROW };

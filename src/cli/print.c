@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program says about itself: errors with hints, help, notices. Always on stderr, except help. */
+/* What the program says about itself: errors with hints, help, notices. Always on stderr, except
+ * help. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -168,8 +168,8 @@ static int make_manager(struct run_options *o)
     return abx_manager_new(NULL, &hooks, &o->manager, &err) == ABX_OK ? 0 : cli_fail(err);
 }
 
-int run_options_read(struct run_options *o, const struct cli_command *command, int argc, char **argv,
-                     bool program_needed)
+int run_options_read(struct run_options *o, const struct cli_command *command, int argc,
+                     char **argv, bool program_needed)
 {
     struct entry *entries = argc > 0 ? calloc((size_t)argc, sizeof *entries) : NULL;
     struct pending pending = { 0 };

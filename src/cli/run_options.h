@@ -17,11 +17,12 @@ struct run_options {
 };
 
 /*
- * Reads argv; program_needed: without a program or -c it is misuse, otherwise a plan of /bin/true is
- * made. Returns 0, or an exit code after the complaint was printed. Release with run_options_done.
+ * Reads argv; program_needed: without a program or -c it is misuse, otherwise a plan of /bin/true
+ * is made. Returns 0, or an exit code after the complaint was printed. Release with
+ * run_options_done.
  */
-int run_options_read(struct run_options *o, const struct cli_command *command, int argc, char **argv,
-                     bool program_needed);
+int run_options_read(struct run_options *o, const struct cli_command *command, int argc,
+                     char **argv, bool program_needed);
 void run_options_done(struct run_options *o);
 
 #endif

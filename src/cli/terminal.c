@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Relay between two terminals. What comes from inside is bytes for the user's screen, nothing else. */
+/* Relay between two terminals. What comes from inside is bytes for the user's screen, nothing else.
+ */
 #include "cli/terminal.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The outer terminal while a command has a terminal of its own inside: keys go in, output comes out,
- * byte by byte; nothing inside has a descriptor of the outer one.
+ * The outer terminal while a command has a terminal of its own inside: keys go in, output comes
+ * out, byte by byte; nothing inside has a descriptor of the outer one.
  */
 #ifndef ABX_CLI_TERMINAL_H
 #define ABX_CLI_TERMINAL_H
@@ -17,7 +17,7 @@ struct terminal {
     int master; /* non-blocking; -1: none, or ended */
     bool raw;
     struct termios saved;
-    char in[TERMINAL_BUFFER];  /* keys on their way in */
+    char in[TERMINAL_BUFFER]; /* keys on their way in */
     size_t in_len;
 };
 

@@ -9,9 +9,9 @@
 
 #include "launcher/launcher.h"
 
-#define LOCK_EX_OP 2
-#define LOCK_NB_OP 4
-#define LOCK_UN_OP 8
+#define LOCK_EX_OP        2
+#define LOCK_NB_OP        4
+#define LOCK_UN_OP        8
 #define AT_REMOVEDIR_FLAG 0x200
 
 static void append_hex(char *to, size_t cap, uint64_t v)
@@ -46,7 +46,8 @@ static void remove_entry(int dir, struct hold_entry *entry)
         (void)TRY3(__NR_unlinkat, dir, entry->name, AT_REMOVEDIR_FLAG);
 }
 
-/* The host may have done it already; then the file has no name any more, and its entries are void. */
+/* The host may have done it already; then the file has no name any more, and its entries are void.
+ */
 static bool is_linked(int file)
 {
     struct statx st;

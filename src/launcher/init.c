@@ -3,8 +3,8 @@
  * Pid 1 of the sandbox. It applies the plan, starts the command, shuts itself in (Landlock without
  * any rule, a seccomp filter of a few calls) and then only reaps, relays, and ends things:
  *
- *   command ended                     -> everything else inside is killed and reaped, then the host is told
- *   SIGTERM, SIGINT, SIGHUP from outside -> to the command's group; grace; a second one kills
+ *   command ended                     -> everything else inside is killed and reaped, then the host
+ * is told SIGTERM, SIGINT, SIGHUP from outside -> to the command's group; grace; a second one kills
  *   other signals from outside        -> to the command's group
  *   time is up, or the host is gone   -> everything is killed
  *
@@ -20,9 +20,9 @@
 #include "launcher/launcher.h"
 #include "launcher/steps.h"
 
-#define WNOHANG_FLAG    1
-#define WUNTRACED_FLAG  2
-#define WCONTINUED_FLAG 8
+#define WNOHANG_FLAG        1
+#define WUNTRACED_FLAG      2
+#define WCONTINUED_FLAG     8
 #define RUSAGE_CHILDREN_WHO (-1)
 
 struct pollfd_kernel {
@@ -32,7 +32,7 @@ struct pollfd_kernel {
 
 struct init {
     const struct launch *l;
-    int command;   /* pid, also its group */
+    int command;      /* pid, also its group */
     int64_t deadline; /* 0: none */
     bool ended, killed, timed_out, warned;
     int status; /* of the command */

@@ -27,9 +27,9 @@ static unsigned long namespace_flags(const struct plan *p)
         uint32_t layer;
         unsigned long flag;
     } table[] = {
-        { LAYER_USERNS, CLONE_NEWUSER },   { LAYER_MOUNTS, CLONE_NEWNS },
-        { LAYER_PIDNS, CLONE_NEWPID },     { LAYER_NETNS, CLONE_NEWNET },
-        { LAYER_IPCNS, CLONE_NEWIPC },     { LAYER_UTSNS, CLONE_NEWUTS },
+        { LAYER_USERNS, CLONE_NEWUSER },     { LAYER_MOUNTS, CLONE_NEWNS },
+        { LAYER_PIDNS, CLONE_NEWPID },       { LAYER_NETNS, CLONE_NEWNET },
+        { LAYER_IPCNS, CLONE_NEWIPC },       { LAYER_UTSNS, CLONE_NEWUTS },
         { LAYER_CGROUPNS, CLONE_NEWCGROUP },
     };
     unsigned long flags = SIGCHLD;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher: one small static program in three roles.
- *   keeper   (keeper.c)  host's child, in the host's namespaces: starts pid 1, ends it when the host is
- *                        gone, removes placeholders, passes signals and the exit status on;
- *   init     (steps.c, init.c)  pid 1 inside: applies the plan, then reaps, relays, times out;
- *   command  (command.c) the last steps before exec.
+ *   keeper   (keeper.c)  host's child, in the host's namespaces: starts pid 1, ends it when the
+ * host is gone, removes placeholders, passes signals and the exit status on; init     (steps.c,
+ * init.c)  pid 1 inside: applies the plan, then reaps, relays, times out; command  (command.c) the
+ * last steps before exec.
  */
 #ifndef ABX_LAUNCHER_LAUNCHER_H
 #define ABX_LAUNCHER_LAUNCHER_H
@@ -42,7 +42,8 @@ void hold_receive(struct holds *h);
 /* Removes the placeholders of this run where no other run uses them. */
 void hold_release(const struct holds *h);
 
-/* ---- report.c: the status socket -------------------------------------------------------------- */
+/* ---- report.c: the status socket --------------------------------------------------------------
+ */
 
 void report_failed(const char *step, long err, const char *object);
 void report_started(const struct launch *l);
@@ -52,12 +53,13 @@ void report_exited(int wait_status, uint32_t detail, const struct status_msg *us
 void report_probe(const char *name, long err, int value);
 
 /* Exit codes of the launcher itself, as in PRODUCT: what a shell would say. */
-#define EXIT_TIMED_OUT   124
-#define EXIT_SETUP       125
+#define EXIT_TIMED_OUT    124
+#define EXIT_SETUP        125
 #define EXIT_NOT_RUNNABLE 126
-#define EXIT_NOT_FOUND   127
+#define EXIT_NOT_FOUND    127
 
-/* ---- signals (signals.c) ------------------------------------------------------------------------ */
+/* ---- signals (signals.c) ------------------------------------------------------------------------
+ */
 
 /* Blocks all signals; LAUNCH_FD_SIGNALS delivers those that the keeper and pid 1 act on. */
 long signals_open(void);

@@ -11,7 +11,6 @@
 
 #include "launcher/launcher.h"
 
-
 struct attempt {
     const char *name;
     unsigned long flags;
@@ -26,8 +25,7 @@ static long try_nothing(struct launch *l)
 
 static long try_mounts(struct launch *l)
 {
-    struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-                                           MOUNT_ATTR_NODEV,
+    struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
                                .propagation = 1u << 18 };
 
     (void)l;
@@ -46,7 +44,8 @@ static long try_proc(struct launch *l)
     return proc_mount(l, &op);
 }
 
-/* Is pid_max the namespace's own? limit_pids (linux/devproc.c) takes care that it is not the host's. */
+/* Is pid_max the namespace's own? limit_pids (linux/devproc.c) takes care that it is not the
+ * host's. */
 static long try_pid_limit(struct launch *l)
 {
     char text[16] = "";

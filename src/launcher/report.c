@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to the host, one datagram each. A host that is gone is noticed elsewhere (lifeline), so a
- * failing send changes nothing here.
+ * Messages to the host, one datagram each. A host that is gone is noticed elsewhere (lifeline), so
+ * a failing send changes nothing here.
  */
 #include <linux/socket.h>
 #include <linux/uio.h>

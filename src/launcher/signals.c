@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signals as a descriptor. They stay blocked in the keeper and in pid 1, so none is ever lost or
- * handled at a bad moment; the command gets a clean slate before exec. Both use the same descriptor: a
- * signalfd delivers the signals of whoever reads it.
+ * handled at a bad moment; the command gets a clean slate before exec. Both use the same
+ * descriptor: a signalfd delivers the signals of whoever reads it.
  */
 #include <asm/signal.h>
 #include <linux/signalfd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of things. Each step applies one layer of the plan or prepares the next; its name is what
- * errors, `agentbox plan` and the fault tests call it. The first failure ends the run.
+ * The order of things. Each step applies one layer of the plan or prepares the next; its name is
+ * what errors, `agentbox plan` and the fault tests call it. The first failure ends the run.
  */
 #include <asm/signal.h>
 #include <linux/prctl.h>

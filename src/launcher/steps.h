@@ -14,8 +14,8 @@ struct step {
 long steps_apply(struct launch *l, const char **ret_step);
 
 /*
- * Test builds can leave a layer out, to prove that the others hold without it and that its own tests
- * notice. The shipped launcher does not contain the switch.
+ * Test builds can leave a layer out, to prove that the others hold without it and that its own
+ * tests notice. The shipped launcher does not contain the switch.
  */
 static inline bool layer_is_due(const struct plan *p, uint32_t layer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ending a tree of processes without a pid namespace (fallbackPolicy warn on a host without one). As a
- * subreaper we become the parent of every orphan, so killing our children again and again until there
- * are none ends the whole tree, also those that left the command's group and session.
+ * Ending a tree of processes without a pid namespace (fallbackPolicy warn on a host without one).
+ * As a subreaper we become the parent of every orphan, so killing our children again and again
+ * until there are none ends the whole tree, also those that left the command's group and session.
  */
 #include <asm/signal.h>
 

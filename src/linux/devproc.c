@@ -2,10 +2,10 @@
 /*
  * /dev and /proc of the sandbox.
  *
- * /dev is a directory of a small tmpfs with six harmless nodes of the host (bound, since a user namespace may not
- * make nodes), its own pseudo terminals and its own shm. /proc is new, of the new pid namespace, and
- * read-only: what can be written there changes the host (sysctl, sysrq) or belongs to nobody's work.
- * The limit on pids is written while it can still be.
+ * /dev is a directory of a small tmpfs with six harmless nodes of the host (bound, since a user
+ * namespace may not make nodes), its own pseudo terminals and its own shm. /proc is new, of the new
+ * pid namespace, and read-only: what can be written there changes the host (sysctl, sysrq) or
+ * belongs to nobody's work. The limit on pids is written while it can still be.
  */
 #include <linux/mount.h>
 #include <linux/prctl.h>
@@ -19,8 +19,8 @@ static const char *const dev_names[DEV_NODE_COUNT] = { "null",   "zero",    "ful
 static const char *const dev_paths[DEV_NODE_COUNT] = { "/dev/null",   "/dev/zero",    "/dev/full",
                                                        "/dev/random", "/dev/urandom", "/dev/tty" };
 static const char *const dev_links[][2] = {
-    { "fd", "/proc/self/fd" },        { "stdin", "/proc/self/fd/0" },
-    { "stdout", "/proc/self/fd/1" },  { "stderr", "/proc/self/fd/2" },
+    { "fd", "/proc/self/fd" },       { "stdin", "/proc/self/fd/0" },
+    { "stdout", "/proc/self/fd/1" }, { "stderr", "/proc/self/fd/2" },
     { "ptmx", "pts/ptmx" },
 };
 
@@ -157,8 +157,8 @@ static void write_pid_max(const struct plan *p, int proc)
 }
 
 /*
- * pid_max is per pid namespace since 6.14. Before, the file is the whole host's: an ordinary user is
- * refused there, but uid 0 would be let through by its number alone. So root writes as another
+ * pid_max is per pid namespace since 6.14. Before, the file is the whole host's: an ordinary user
+ * is refused there, but uid 0 would be let through by its number alone. So root writes as another
  * effective uid, with its capabilities kept: they count in our own namespace and nowhere else.
  * Where the write is refused, RLIMIT_NPROC is the limit; `doctor` says which one a run gets.
  */

@@ -68,8 +68,8 @@ long file_open_parent(const char *path, const char **ret_name)
 static long identify(int fd, const char *path, int flags, struct file_id *ret)
 {
     struct statx st;
-    long r = SYS5(__NR_statx, fd, path, flags,
-                  STATX_TYPE | STATX_MODE | STATX_INO | STATX_MNT_ID, &st);
+    long r = SYS5(__NR_statx, fd, path, flags, STATX_TYPE | STATX_MODE | STATX_INO | STATX_MNT_ID,
+                  &st);
 
     if (r < 0)
         return r;

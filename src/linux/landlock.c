@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Landlock: the second fence. Everything that the running kernel's Landlock can handle is handled,
- * so it is refused unless a rule of the plan grants it: reading and executing everywhere, changes only
- * below the writable roots, devices in the sandbox's /dev. Signals and abstract sockets do not leave the
- * domain. The table below says what each ABI added; rights that a kernel does not know are left out,
- * and the result names the ABI in force.
+ * so it is refused unless a rule of the plan grants it: reading and executing everywhere, changes
+ * only below the writable roots, devices in the sandbox's /dev. Signals and abstract sockets do not
+ * leave the domain. The table below says what each ABI added; rights that a kernel does not know
+ * are left out, and the result names the ABI in force.
  */
 #include <linux/stat.h>
 
@@ -33,7 +33,8 @@
 #define RULESET_VERSION   1u
 #define RULE_PATH_BENEATH 1
 
-/* Indexed by ABI; the last row serves all later ones. Network rights (ABI 4) are left to the namespace. */
+/* Indexed by ABI; the last row serves all later ones. Network rights (ABI 4) are left to the
+ * namespace. */
 static const struct {
     uint64_t fs, scoped;
 } abi_table[] = {
@@ -57,7 +58,7 @@ struct __attribute__((packed)) path_attr {
 
 #define GRANT_READ_BITS   (FS_EXECUTE | FS_READ_FILE | FS_READ_DIR)
 #define GRANT_DEVICE_BITS (FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
-#define FILE_BITS (FS_EXECUTE | FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define FILE_BITS         (FS_EXECUTE | FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 
 static const uint64_t grant_bits[] = {
     [GRANT_READ] = GRANT_READ_BITS,

@@ -23,8 +23,8 @@ struct launch {
     uint32_t landlock_abi;
 
     uint32_t umask_bits; /* the caller's; the steps work without one */
-    const char *object; /* what the running step works on; named in its error */
-    long command_error; /* written by the command's process before it ends: -errno of exec */
+    const char *object;  /* what the running step works on; named in its error */
+    long command_error;  /* written by the command's process before it ends: -errno of exec */
     const char *command_step;
 };
 
@@ -32,18 +32,18 @@ struct launch {
 void *launch_alloc(struct launch *l, size_t count, size_t size);
 
 /* Each applies one layer and returns 0 or -errno, with l->object set where there is a noun. */
-long userns_map_self(struct launch *l);              /* in the new namespace, by itself */
-long userns_map_child(struct launch *l, int pid);    /* from outside, by root */
+long userns_map_self(struct launch *l);           /* in the new namespace, by itself */
+long userns_map_child(struct launch *l, int pid); /* from outside, by root */
 long netns_loopback(struct launch *l);
 long mount_view(struct launch *l);
 long dev_mount(struct launch *l, const struct mount_op *op, int source, const int *nodes);
-long dev_open_nodes(struct launch *l, int *nodes);   /* before the host's /dev is closed */
+long dev_open_nodes(struct launch *l, int *nodes); /* before the host's /dev is closed */
 long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);
 long limits_apply(struct launch *l);
 long caps_drop(struct launch *l);
 long landlock_apply(struct launch *l);
-long landlock_close_all(void);                       /* for pid 1: nothing at all */
+long landlock_close_all(void); /* for pid 1: nothing at all */
 long landlock_abi(void);
 long seccomp_apply(const struct plan_filter *filter);
 
@@ -55,7 +55,7 @@ long seccomp_apply(const struct plan_filter *filter);
 
 /* Mount helpers (linux/mountapi.c). Descriptors or -errno. */
 long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr);
-long mountapi_clone(int fd); /* a detached copy of the mount tree at fd */
+long mountapi_clone(int fd);                      /* a detached copy of the mount tree at fd */
 long mountapi_clone_at(int fd, const char *name); /* … of one entry below fd, without submounts */
 long mountapi_set(int fd, uint64_t set, bool recursive);
 long mountapi_attach(int tree, int target);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resource limits of the command. A limit that is already tighter stays: raising a hard limit is not
- * ours to do, and a sandbox never gives more than its caller had.
+ * Resource limits of the command. A limit that is already tighter stays: raising a hard limit is
+ * not ours to do, and a sandbox never gives more than its caller had.
  */
 #include <linux/resource.h>
 

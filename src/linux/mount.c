@@ -8,10 +8,11 @@
  *   4. tmpfs covers are sealed;
  *   5. each operation is looked up again by its name and must lead to the mount that was put there.
  *
- * The tree may be written by others at this moment (the host, another sandbox in the same directory),
- * so nothing is believed for longer than a descriptor: an entry must be the (device, inode) that was
- * planned when it is opened, a symlink anywhere in a path is an error, and (5) catches an entry that
- * was renamed between being opened and being covered. Any surprise ends the run before it starts.
+ * The tree may be written by others at this moment (the host, another sandbox in the same
+ * directory), so nothing is believed for longer than a descriptor: an entry must be the (device,
+ * inode) that was planned when it is opened, a symlink anywhere in a path is an error, and (5)
+ * catches an entry that was renamed between being opened and being covered. Any surprise ends the
+ * run before it starts.
  */
 #include <linux/mount.h>
 #include <linux/resource.h>
@@ -19,9 +20,8 @@
 
 #include "linux/launch.h"
 
-#define VIEW_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define VIEW_ATTRS             (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define MS_PRIVATE_PROPAGATION (1u << 18)
-
 
 struct view {
     struct launch *l;
@@ -40,7 +40,8 @@ static bool op_is_mask(const struct mount_op *op)
     return op->kind == MOUNT_MASK_DIR || op->kind == MOUNT_MASK_FILE;
 }
 
-/* fd, if it is what was planned. An op without an inode (a placeholder, our own tmpfs) takes anything. */
+/* fd, if it is what was planned. An op without an inode (a placeholder, our own tmpfs) takes
+ * anything. */
 static long check_entry(const struct mount_op *op, long fd)
 {
     struct file_id id;
@@ -70,8 +71,8 @@ static bool op_may_miss(const struct mount_op *op, long r)
 /* The launcher's own working directory: reachable even where its parents are not. */
 static long open_cwd(const struct mount_op *op)
 {
-    return check_entry(op, SYS4(__NR_openat, SYS_AT_FDCWD, ".",
-                                SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0));
+    return check_entry(
+        op, SYS4(__NR_openat, SYS_AT_FDCWD, ".", SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0));
 }
 
 /* (1) */
@@ -123,10 +124,10 @@ static long close_everything(struct launch *l)
 }
 
 /*
- * One tmpfs is the source of everything that is ours and read-only in the end: an empty directory "d"
- * and an empty file "f" without any permission for masks, and a directory for each sealed cover and
- * /dev. It has to lie somewhere in the view to be copied from: below the new /dev. Masks are copied
- * from a second, read-only mount of it.
+ * One tmpfs is the source of everything that is ours and read-only in the end: an empty directory
+ * "d" and an empty file "f" without any permission for masks, and a directory for each sealed cover
+ * and /dev. It has to lie somewhere in the view to be copied from: below the new /dev. Masks are
+ * copied from a second, read-only mount of it.
  */
 static long make_source(struct view *v)
 {
@@ -275,8 +276,8 @@ static long seal_covers(struct view *v)
 
 /*
  * (5) What lies at the name is the mount that was put there. Only needed where somebody else may
- * write meanwhile: an entry that was planned by its inode, or a placeholder (whose name must lead to
- * a mount; nobody but us makes any here).
+ * write meanwhile: an entry that was planned by its inode, or a placeholder (whose name must lead
+ * to a mount; nobody but us makes any here).
  */
 static long verify_op(struct view *v, uint32_t i)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's mount interface by descriptors (open_tree, move_mount, mount_setattr, fsopen…; kernel
- * 5.12). No path is looked up twice: a mount lands on the very directory entry that was opened.
+ * The kernel's mount interface by descriptors (open_tree, move_mount, mount_setattr, fsopen…;
+ * kernel 5.12). No path is looked up twice: a mount lands on the very directory entry that was
+ * opened.
  */
 #include <linux/mount.h>
 
 #include "linux/launch.h"
-
 
 long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr)
 {

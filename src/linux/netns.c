@@ -5,9 +5,9 @@
 
 #include "linux/launch.h"
 
-#define NET_AF_INET  2
-#define NET_DGRAM    2
-#define NET_CLOEXEC  SYS_O_CLOEXEC
+#define NET_AF_INET 2
+#define NET_DGRAM   2
+#define NET_CLOEXEC SYS_O_CLOEXEC
 
 long netns_loopback(struct launch *l)
 {

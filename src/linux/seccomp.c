@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads a program that was made at build time (plan/seccomp.c). No code of ours runs after it but exec. */
+/* Loads a program that was made at build time (plan/seccomp.c). No code of ours runs after it but
+ * exec. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 

@@ -2,9 +2,9 @@
 /*
  * Every system call of the launcher, without a libc: a result or -errno, nothing else.
  *
- * Two kinds. sys_*() are the calls that a run depends on: their results are always checked, and test
- * builds (ABX_TESTING) can make the n-th of them fail (tests/e2e/faults.bats). try_*() are those
- * whose failure changes nothing that is promised; each says why where it is called.
+ * Two kinds. sys_*() are the calls that a run depends on: their results are always checked, and
+ * test builds (ABX_TESTING) can make the n-th of them fail (tests/e2e/faults.bats). try_*() are
+ * those whose failure changes nothing that is promised; each says why where it is called.
  */
 #ifndef ABX_LINUX_SYS_H
 #define ABX_LINUX_SYS_H
@@ -51,11 +51,11 @@ static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, 
 
 /* The same on both CPUs, and missing from old kernel headers. */
 #ifndef __NR_open_tree
-#define __NR_open_tree 428
+#define __NR_open_tree  428
 #define __NR_move_mount 429
-#define __NR_fsopen 430
-#define __NR_fsconfig 431
-#define __NR_fsmount 432
+#define __NR_fsopen     430
+#define __NR_fsconfig   431
+#define __NR_fsmount    432
 #endif
 #ifndef __NR_close_range
 #define __NR_close_range 436
@@ -68,8 +68,8 @@ static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, 
 #endif
 #ifndef __NR_landlock_create_ruleset
 #define __NR_landlock_create_ruleset 444
-#define __NR_landlock_add_rule 445
-#define __NR_landlock_restrict_self 446
+#define __NR_landlock_add_rule       445
+#define __NR_landlock_restrict_self  446
 #endif
 
 /* Which of the launcher's processes this is; faults are counted in each for itself. */
@@ -107,7 +107,7 @@ static inline long checked_syscall(long nr, long a, long b, long c, long d, long
     return fault ? -fault : raw_syscall(nr, a, b, c, d, e, f);
 }
 
-#define SYS_ARG(x)                ((long)(x))
+#define SYS_ARG(x) ((long)(x))
 #define SYS6(nr, a, b, c, d, e, f)                                                                 \
     checked_syscall((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), SYS_ARG(e), SYS_ARG(f))
 #define SYS5(nr, a, b, c, d, e) SYS6(nr, a, b, c, d, e, 0)
@@ -127,18 +127,18 @@ static inline long checked_syscall(long nr, long a, long b, long c, long d, long
 #define TRY0(nr)                TRY6(nr, 0, 0, 0, 0, 0, 0)
 
 /* Constants of the kernel's interface that need no header of a libc. */
-#define SYS_AT_FDCWD        (-100)
-#define SYS_AT_EMPTY_PATH   0x1000
-#define SYS_AT_RECURSIVE    0x8000
-#define SYS_AT_NOFOLLOW     0x100
-#define SYS_O_RDONLY        00
-#define SYS_O_WRONLY        01
-#define SYS_O_RDWR          02
-#define SYS_O_CREAT         0100
-#define SYS_O_EXCL          0200
-#define SYS_O_NOCTTY        0400
-#define SYS_O_CLOEXEC       02000000
-#define SYS_O_PATH          010000000
+#define SYS_AT_FDCWD      (-100)
+#define SYS_AT_EMPTY_PATH 0x1000
+#define SYS_AT_RECURSIVE  0x8000
+#define SYS_AT_NOFOLLOW   0x100
+#define SYS_O_RDONLY      00
+#define SYS_O_WRONLY      01
+#define SYS_O_RDWR        02
+#define SYS_O_CREAT       0100
+#define SYS_O_EXCL        0200
+#define SYS_O_NOCTTY      0400
+#define SYS_O_CLOEXEC     02000000
+#define SYS_O_PATH        010000000
 #if defined(__aarch64__)
 #define SYS_O_DIRECTORY 040000
 #define SYS_O_NOFOLLOW  0100000
@@ -160,7 +160,8 @@ size_t text_append(char *to, size_t cap, const char *s);
 size_t text_append_u64(char *to, size_t cap, uint64_t v);
 uint64_t text_to_u64(const char *s);
 
-/* ---- small things that several steps need (linux/file.c) -------------------------------------- */
+/* ---- small things that several steps need (linux/file.c) --------------------------------------
+ */
 
 struct file_id {
     uint64_t dev, ino, mount;
@@ -169,8 +170,8 @@ struct file_id {
 };
 
 /*
- * An O_PATH descriptor of an absolute path as the calling process sees it now. No symlink is followed
- * anywhere; paths longer than PATH_MAX are walked in pieces.
+ * An O_PATH descriptor of an absolute path as the calling process sees it now. No symlink is
+ * followed anywhere; paths longer than PATH_MAX are walked in pieces.
  */
 long file_open_path(const char *path);
 /* The same for a path's parent; *ret_name points at the last component inside path. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A terminal of the sandbox's own. Pid 1 is the leader of its session, so that job control works for
- * a command without a shell (its process group is not orphaned); the master side goes to the host.
- * Nothing inside ever holds a descriptor of the outer terminal.
+ * A terminal of the sandbox's own. Pid 1 is the leader of its session, so that job control works
+ * for a command without a shell (its process group is not orphaned); the master side goes to the
+ * host. Nothing inside ever holds a descriptor of the outer terminal.
  */
 #include <asm/ioctls.h>
 #include <linux/ioctl.h>

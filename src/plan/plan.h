@@ -51,9 +51,9 @@ enum mount_kind {
 #define MOUNT_SEAL     0x1u /* TMPFS: made read-only when all mounts are in place */
 #define MOUNT_EARLY    0x2u /* BIND_*: the source is hidden by a cover further up in the list */
 #define MOUNT_OPTIONAL 0x4u /* a path that is gone by now is not an error */
-#define MOUNT_CWD      0x8u /* BIND_RW: the source is the working directory the launcher was given */
+#define MOUNT_CWD      0x8u /* BIND_RW: the source is the launcher's working directory */
 #define MOUNT_WRITABLE 0x10u
-#define MOUNT_HELD     0x20u /* BIND_RO: the path is a placeholder that the host makes for the run */
+#define MOUNT_HELD     0x20u /* BIND_RO: a placeholder that the host makes for the run */
 
 struct mount_op {
     uint32_t kind; /* enum mount_kind */
@@ -96,19 +96,19 @@ struct plan_hold {
 };
 
 struct plan {
-    uint32_t layers;   /* bits: what to apply */
-    uint32_t required; /* bits: what the policy asks for; `sandboxed` means layers == required */
+    uint32_t layers;    /* bits: what to apply */
+    uint32_t required;  /* bits: what the policy asks for; `sandboxed` means layers == required */
     uint32_t test_skip; /* test builds: layers that pretend to be applied */
 
-    uint32_t tty;            /* 1: a new terminal for the command, master passed out */
+    uint32_t tty; /* 1: a new terminal for the command, master passed out */
     uint32_t tty_rows, tty_columns;
     uint32_t network_shared; /* 1: the host's network namespace */
     uint32_t nested;         /* 1: allowNestedNamespaces */
     uint32_t map_all_ids;    /* 1: started by root: identity map of all ids */
     uint32_t uid, gid;       /* mapped onto themselves */
-    uint32_t pid_max;     /* limit of pids in the new namespace; 0: none */
-    int64_t timeout_ns;   /* 0: none */
-    int64_t grace_ns;     /* between the first signal and the end */
+    uint32_t pid_max;        /* limit of pids in the new namespace; 0: none */
+    int64_t timeout_ns;      /* 0: none */
+    int64_t grace_ns;        /* between the first signal and the end */
 
     const char *hostname;
     const char *cwd;  /* inside */
@@ -120,7 +120,7 @@ struct plan {
     const struct plan_limit *limits;
     const char *const *argv; /* NULL-terminated, as is env */
     const char *const *env;
-    const struct plan_hold *holds; /* for the host only; not in the encoded form */
+    const struct plan_hold *holds;  /* for the host only; not in the encoded form */
     struct plan_filter filter;      /* of the command */
     struct plan_filter init_filter; /* of pid 1 */
 };

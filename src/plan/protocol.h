@@ -3,17 +3,18 @@
  * What the host and the launcher say to each other.
  *
  * The launcher is started before the plan exists: it makes namespaces while the host still looks at
- * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group, or
+ * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group,
+ * or
  * "" for none; or "probe". Its descriptors (the exec form hands them out in this order from 3 on):
- *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends one struct deliver_msg with
- *               the plan (a sealed memfd, plan/codec.h).
- *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
- *               descriptors, if the run has any: the registry directory, then for each directory with
- *               placeholders the directory and its registry file. EOF: the host is gone.
- *   5, 6        the control group's parent directory and the group itself, if there is one.
+ *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends one struct
+ * deliver_msg with the plan (a sealed memfd, plan/codec.h). 4 lifeline  SOCK_SEQPACKET. The keeper
+ * gets one struct deliver_msg with the placeholders' descriptors, if the run has any: the registry
+ * directory, then for each directory with placeholders the directory and its registry file. EOF:
+ * the host is gone. 5, 6        the control group's parent directory and the group itself, if there
+ * is one.
  *
- * The host believes the launcher and pid 1, which run our code outside the command's reach; both ends
- * check the length of what they get.
+ * The host believes the launcher and pid 1, which run our code outside the command's reach; both
+ * ends check the length of what they get.
  */
 #ifndef ABX_PLAN_PROTOCOL_H
 #define ABX_PLAN_PROTOCOL_H
@@ -29,14 +30,15 @@
 
 /*
  * A registry file names the placeholders in one directory. Its own name is "<dev>-<ino>" of that
- * directory, in hex. It starts with struct hold_header and the directory's path; from HOLD_ENTRIES_AT on
- * there are struct hold_entry. Every run that uses them holds a shared flock; whoever can turn his
- * into an exclusive one, with the registry directory locked, was the last and removes them.
+ * directory, in hex. It starts with struct hold_header and the directory's path; from
+ * HOLD_ENTRIES_AT on there are struct hold_entry. Every run that uses them holds a shared flock;
+ * whoever can turn his into an exclusive one, with the registry directory locked, was the last and
+ * removes them.
  */
 /*
- * What a placeholder looks like: a socket without any permission; a regular file with the sticky bit
- * where its content matters (see run/hold.c); a directory with only the sticky bit where the file
- * system knows no sockets.
+ * What a placeholder looks like: a socket without any permission; a regular file with the sticky
+ * bit where its content matters (see run/hold.c); a directory with only the sticky bit where the
+ * file system knows no sockets.
  */
 #define HOLD_SOCKET_BITS 0u
 #define HOLD_FILE_BITS   01444u
@@ -79,7 +81,7 @@ enum status_kind {
 
 struct status_msg {
     uint32_t kind;
-    int32_t err;     /* errno */
+    int32_t err; /* errno */
     int32_t value;
     uint32_t layers; /* STARTED: layers in force */
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out, 2 if the grace ran out */

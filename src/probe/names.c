@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of names: open addressing over the bytes that getdents64 gave. The directory may be anybody's,
- * so its size is bounded; one with more names than that is simply asked name by name.
+ * A set of names: open addressing over the bytes that getdents64 gave. The directory may be
+ * anybody's, so its size is bounded; one with more names than that is simply asked name by name.
  *
  * "Not there" must never be wrong: a file system may ignore case, and fold other letters onto ASCII
  * ones. So ASCII case is ignored here, and a directory with a name beyond ASCII gives no set.

@@ -25,8 +25,8 @@
 #include "plan/protocol.h"
 
 /*
- * A placeholder of a run that is going on, or was killed (run/hold.c): nothing is really there. The new
- * run must ask for it too, or it would lose its protection when the other one ends.
+ * A placeholder of a run that is going on, or was killed (run/hold.c): nothing is really there. The
+ * new run must ask for it too, or it would lose its protection when the other one ends.
  */
 static bool is_placeholder(const struct stat *st)
 {
@@ -270,7 +270,8 @@ bool resolve_is_absent(const struct resolve_base *base, const char *text)
 
     if (text[0] != '/' && !names_may_hold(base->names, text))
         return true;
-    return text[0] != '/' && fstatat(base->fd, text, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 &&
+    return text[0] != '/' &&
+           fstatat(base->fd, text, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 &&
            (errno == ENOENT || errno == ENOTDIR);
 }
 

@@ -14,8 +14,8 @@
 
 /* A directory to start from. */
 struct resolve_base {
-    int fd;           /* O_PATH */
-    const char *path; /* canonical */
+    int fd;                    /* O_PATH */
+    const char *path;          /* canonical */
     const struct names *names; /* what is in it, or NULL: not read */
 };
 

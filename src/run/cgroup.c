@@ -3,10 +3,11 @@
  * Control groups, version 2.
  *
  * The kernel lets controllers be switched on only in a group without processes, so a group that the
- * caller lives in mostly cannot have limited children; its parent can, if it is delegated to the user
- * (systemd does that for user sessions). Both are looked at: the directory must be writable and pass
- * "memory" or "pids" on. The keeper puts pid 1 into the group when it is cloned (CLONE_INTO_CGROUP), never
- * by writing cgroup.procs, which costs milliseconds. What dead runs left is removed on the way.
+ * caller lives in mostly cannot have limited children; its parent can, if it is delegated to the
+ * user (systemd does that for user sessions). Both are looked at: the directory must be writable
+ * and pass "memory" or "pids" on. The keeper puts pid 1 into the group when it is cloned
+ * (CLONE_INTO_CGROUP), never by writing cgroup.procs, which costs milliseconds. What dead runs left
+ * is removed on the way.
  */
 #include "run/cgroup.h"
 
@@ -24,9 +25,9 @@
 #include "base/fd.h"
 #include "base/io.h"
 
-#define CGROUP_PREFIX    "agentbox-"
-#define CGROUP_FILE_MAX  65536
-#define CGROUP_PATH_MAX  4096
+#define CGROUP_PREFIX     "agentbox-"
+#define CGROUP_FILE_MAX   65536
+#define CGROUP_PATH_MAX   4096
 #define CGROUP_CANDIDATES 2
 
 void cgroup_init(struct cgroup *g)
@@ -93,7 +94,8 @@ static bool passes_on(int dir)
 
 #ifdef ABX_TESTING
     if (getenv("ABX_TEST_CGROUP"))
-        return true; /* hosts whose controllers are elsewhere: the life of a group can still be tested */
+        return true; /* hosts whose controllers are elsewhere: the life of a group can still be
+                        tested */
 #endif
     return io_read_file(dir, "cgroup.subtree_control", &b) == 0 && b.data &&
            (strstr(b.data, "memory") || strstr(b.data, "pids"));
@@ -132,8 +134,8 @@ static void repair(int parent)
     }
     while ((entry = readdir(list)) != NULL) {
         int pid = 0;
-        if (sscanf(entry->d_name, CGROUP_PREFIX "%d-", &pid) == 1 && pid > 0 &&
-            kill(pid, 0) < 0 && errno == ESRCH)
+        if (sscanf(entry->d_name, CGROUP_PREFIX "%d-", &pid) == 1 && pid > 0 && kill(pid, 0) < 0 &&
+            errno == ESRCH)
             (void)unlinkat(parent, entry->d_name, AT_REMOVEDIR);
     }
     (void)closedir(list);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host hands to a launcher that waits for it: the sealed plan, and the placeholders' places. */
+/* What the host hands to a launcher that waits for it: the sealed plan, and the placeholders'
+ * places. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

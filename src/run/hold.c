@@ -4,9 +4,9 @@
  * when the keeper was killed.
  *
  * Trusted: the registry directory (mode 0700, ours, hidden from every sandbox). Not trusted: the
- * directories in which the placeholders lie; another sandbox may be changing them right now. So every
- * directory is opened without following a symlink and identified by device and inode, and an entry
- * counts as a placeholder only if the registry has its device and inode.
+ * directories in which the placeholders lie; another sandbox may be changing them right now. So
+ * every directory is opened without following a symlink and identified by device and inode, and an
+ * entry counts as a placeholder only if the registry has its device and inode.
  */
 #include "run/hold.h"
 
@@ -32,7 +32,8 @@ void hold_init(struct hold *h)
     h->count = 0;
 }
 
-/* ---- the registry directory -------------------------------------------------------------------- */
+/* ---- the registry directory --------------------------------------------------------------------
+ */
 
 /* Makes the last component and the ones above it, as mkdir -p with mode 0700. */
 static int make_directories(const char *path)
@@ -91,13 +92,15 @@ static int32_t open_registry(struct hold *h, const char *const *state_dirs, abx_
         if (r == 0)
             return ABX_OK;
     }
-    int32_t code = err_sys(err, ABX_E_SANDBOX, r, "open the registry of placeholders in '%s'", tried);
+    int32_t code = err_sys(err, ABX_E_SANDBOX, r, "open the registry of placeholders in '%s'",
+                           tried);
     err_hint(err, "names that must not be created are guarded by placeholders, and those are "
                   "recorded in a directory of yours: make it writable, or set XDG_STATE_HOME");
     return code;
 }
 
-/* ---- one directory ------------------------------------------------------------------------------ */
+/* ---- one directory ------------------------------------------------------------------------------
+ */
 
 static void registry_name(char *name, size_t size, const struct stat *st)
 {
@@ -114,8 +117,7 @@ static int write_header(int file, const struct stat *st, const char *path)
         header.path_len = (uint32_t)len;
     if (pwrite(file, &header, sizeof header, 0) != (ssize_t)sizeof header)
         return -EIO;
-    if (header.path_len &&
-        pwrite(file, path, len, (off_t)sizeof header) != (ssize_t)len)
+    if (header.path_len && pwrite(file, path, len, (off_t)sizeof header) != (ssize_t)len)
         return -EIO;
     return 0;
 }
@@ -188,8 +190,8 @@ static int make_directory(int dir, int file, const char *name)
 }
 
 /*
- * Git reads commondir in every repository, so nothing else than a file will do there; "." says what is
- * true without the file: the repository is its own.
+ * Git reads commondir in every repository, so nothing else than a file will do there; "." says what
+ * is true without the file: the repository is its own.
  */
 static const char *placeholder_text(const char *name)
 {
@@ -213,8 +215,9 @@ static int make_file(int dir, int file, const char *name, const char *text)
 }
 
 /*
- * One socket, and links to it for the other names: they are in the registry before they exist. A name
- * that is there already is another run's placeholder, or a real entry by now: the launcher looks.
+ * One socket, and links to it for the other names: they are in the registry before they exist. A
+ * name that is there already is another run's placeholder, or a real entry by now: the launcher
+ * looks.
  */
 static int fill_directory(int dir, int file, const struct plan_hold *hold)
 {
@@ -250,7 +253,8 @@ static int fill_directory(int dir, int file, const struct plan_hold *hold)
     return 0;
 }
 
-/* ---- repair -------------------------------------------------------------------------------------- */
+/* ---- repair
+ * -------------------------------------------------------------------------------------- */
 
 static void remove_entry(int dir, struct hold_entry *entry)
 {
@@ -287,8 +291,8 @@ static int open_recorded(int file)
     char path[HOLD_PATH_MAX + 1];
     struct stat st;
 
-    if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
-        header.path_len == 0 || header.path_len > HOLD_PATH_MAX)
+    if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header || header.path_len == 0 ||
+        header.path_len > HOLD_PATH_MAX)
         return -ENOENT;
     if (pread(file, path, header.path_len, (off_t)sizeof header) != (ssize_t)header.path_len)
         return -EIO;
@@ -310,12 +314,14 @@ static void repair_file(int registry, const char *name)
     _fd_ int dir = open_recorded(file);
     if (dir >= 0)
         remove_entries(dir, file);
-    /* A directory that is gone took its placeholders along; one that cannot be reached now may return. */
+    /* A directory that is gone took its placeholders along; one that cannot be reached now may
+     * return. */
     if (dir >= 0 || dir == -ENOENT || dir == -ESTALE || dir == -ENOTDIR)
         (void)unlinkat(registry, name, 0);
 }
 
-/* Placeholders whose runs are dead (their locks are free): a power cut, or a killed keeper and host. */
+/* Placeholders whose runs are dead (their locks are free): a power cut, or a killed keeper and
+ * host. */
 static void repair(struct hold *h)
 {
     int copy = openat(h->registry, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -336,7 +342,8 @@ static void repair(struct hold *h)
     (void)closedir(list);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life
+ * ------------------------------------------------------------------------------------------ */
 
 int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *state_dirs,
                   abx_error **err)
@@ -344,9 +351,8 @@ int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *st
     if (plan->hold_count == 0)
         return ABX_OK;
     if (plan->hold_count > LAUNCH_MAX_HOLDS)
-        return err_new(err, ABX_E_CONFIG,
-                       "protect absent names in %u directories: the limit is %d", plan->hold_count,
-                       LAUNCH_MAX_HOLDS);
+        return err_new(err, ABX_E_CONFIG, "protect absent names in %u directories: the limit is %d",
+                       plan->hold_count, LAUNCH_MAX_HOLDS);
     int32_t code = open_registry(h, state_dirs, err);
     if (code != ABX_OK)
         return code;

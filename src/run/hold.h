@@ -26,7 +26,8 @@ void hold_init(struct hold *h);
 /* Opens and locks what the plan needs; repairs what dead runs left. state_dir: facts->state_dir. */
 int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *state_dirs,
                   abx_error **err);
-/* Makes the placeholders and gives the registry free for others. The keeper must know of them by then. */
+/* Makes the placeholders and gives the registry free for others. The keeper must know of them by
+ * then. */
 int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err);
 /*
  * Removes what no other run needs. The keeper does the same when pid 1 is gone; whoever comes first

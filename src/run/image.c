@@ -49,8 +49,9 @@ int32_t image_open(struct image *ret, const char *helper_dir, abx_error **err)
         return ABX_OK;
     }
     int32_t code = err_sys(err, ABX_E_DEPENDENCY, fd, "put the launcher into memory");
-    err_hint(err, "this kernel refuses executable memory files (vm.memfd_noexec); install agentbox "
-                  "so that %s exists",
+    err_hint(err,
+             "this kernel refuses executable memory files (vm.memfd_noexec); install agentbox "
+             "so that %s exists",
              path);
     free(path);
     return code;

@@ -7,8 +7,8 @@
 #include "base/defs.h"
 
 struct image {
-    int fd;       /* memfd, or -1 when `path` names an installed copy */
-    char *path;   /* installed copy, or NULL */
+    int fd;     /* memfd, or -1 when `path` names an installed copy */
+    char *path; /* installed copy, or NULL */
 };
 
 /*

@@ -28,10 +28,10 @@
 #define PROBE_FORMAT   "agentbox-probe-1"
 
 const char *const probe_names[PROBE_COUNT] = {
-    [PROBE_USERNS] = "userns",     [PROBE_MOUNTS] = "mounts",     [PROBE_PROC] = "proc",
-    [PROBE_PIDNS] = "pidns",       [PROBE_NETNS] = "netns",       [PROBE_IPCNS] = "ipcns",
-    [PROBE_UTSNS] = "utsns",       [PROBE_CGROUPNS] = "cgroupns", [PROBE_LANDLOCK] = "landlock",
-    [PROBE_SECCOMP] = "seccomp",   [PROBE_NOTIFY] = "notify",     [PROBE_PIDLIMIT] = "pidlimit",
+    [PROBE_USERNS] = "userns",   [PROBE_MOUNTS] = "mounts",     [PROBE_PROC] = "proc",
+    [PROBE_PIDNS] = "pidns",     [PROBE_NETNS] = "netns",       [PROBE_IPCNS] = "ipcns",
+    [PROBE_UTSNS] = "utsns",     [PROBE_CGROUPNS] = "cgroupns", [PROBE_LANDLOCK] = "landlock",
+    [PROBE_SECCOMP] = "seccomp", [PROBE_NOTIFY] = "notify",     [PROBE_PIDLIMIT] = "pidlimit",
 };
 
 static int item_by_name(const char *name)
@@ -42,7 +42,8 @@ static int item_by_name(const char *name)
     return -1;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------------------------
+ */
 
 static void collect(int fd, struct probe_facts *facts)
 {
@@ -84,7 +85,8 @@ static int32_t ask_launcher(const struct image *image, struct probe_facts *facts
     return code;
 }
 
-/* ---- storing -------------------------------------------------------------------------------------- */
+/* ---- storing
+ * -------------------------------------------------------------------------------------- */
 
 /* What must be the same for an answer to count. */
 static bool put_key(struct buf *b)

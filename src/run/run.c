@@ -2,11 +2,11 @@
 /*
  * A run from the host's side: the launcher, its messages, output, the end.
  *
- * The launcher is spawned before the plan is made: it is busy with namespaces meanwhile. The exit status
- * comes over the status socket, so a host that reaps every child with waitpid(-1) does no harm. A run
- * has ended when pid 1 has said so: by then nothing else lives inside; the placeholders are removed
- * here at once, while the kernel takes the namespaces down. If pid 1 or the keeper was killed, the end of
- * the keeper is the end.
+ * The launcher is spawned before the plan is made: it is busy with namespaces meanwhile. The exit
+ * status comes over the status socket, so a host that reaps every child with waitpid(-1) does no
+ * harm. A run has ended when pid 1 has said so: by then nothing else lives inside; the placeholders
+ * are removed here at once, while the kernel takes the namespaces down. If pid 1 or the keeper was
+ * killed, the end of the keeper is the end.
  */
 #include "run/run.h"
 
@@ -67,7 +67,8 @@ static void set_lifeline(struct run *r, int fd)
     fd_close(old);
 }
 
-/* ---- messages -------------------------------------------------------------------------------------- */
+/* ---- messages
+ * -------------------------------------------------------------------------------------- */
 
 static int take_passed_fd(struct msghdr *header)
 {
@@ -165,7 +166,8 @@ static bool read_message(struct run *r)
     return true;
 }
 
-/* ---- start ------------------------------------------------------------------------------------------ */
+/* ---- start
+ * ------------------------------------------------------------------------------------------ */
 
 static int32_t open_streams(struct run *r, const struct run_request *q, int *child_fds,
                             abx_error **err)
@@ -267,7 +269,8 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
     return code == ABX_OK ? await_start(r, plan, err) : code;
 }
 
-/* ---- while it runs ------------------------------------------------------------------------------------ */
+/* ---- while it runs
+ * ------------------------------------------------------------------------------------ */
 
 bool run_reap(struct run_rest *rest, bool wait)
 {

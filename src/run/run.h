@@ -2,8 +2,8 @@
 /*
  * One run: a plan made real, from spawning the launcher to the last byte of output.
  *
- *     run_init -> run_launch (namespaces are being made) -> run_deliver (the plan; the command has been
- *     executed, or why not) -> run_pump … until run_ended -> run_done
+ *     run_init -> run_launch (namespaces are being made) -> run_deliver (the plan; the command has
+ * been executed, or why not) -> run_pump … until run_ended -> run_done
  *
  * A run belongs to one thread at a time; run_cancel and run_signal may come from any.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * posix_spawn of the launcher: no code of ours between fork and exec, so any thread of any host may
- * do it. The child gets exactly the descriptors of one list and all signals blocked: it reads them from a descriptor,
- * so that one that comes early waits there, and gives the command their default handling.
+ * do it. The child gets exactly the descriptors of one list and all signals blocked: it reads them
+ * from a descriptor, so that one that comes early waits there, and gives the command their default
+ * handling.
  */
 #include "run/spawn.h"
 

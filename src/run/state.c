@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * $XDG_STATE_HOME/agentbox, else ~/.local/state/agentbox; where neither can be had (no home, a
- * read-only one), $XDG_RUNTIME_DIR/agentbox, else /var/tmp/agentbox-UID. The policy hides all of them
- * (policy/presets.c); whoever opens one checks its owner and mode.
+ * read-only one), $XDG_RUNTIME_DIR/agentbox, else /var/tmp/agentbox-UID. The policy hides all of
+ * them (policy/presets.c); whoever opens one checks its owner and mode.
  */
 #include "run/state.h"
 

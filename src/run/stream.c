@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 
-#define STREAM_CHUNK      65536
-#define STREAM_ROUNDS     16 /* at most 1 MiB of one stream before the other gets its turn */
+#define STREAM_CHUNK  65536
+#define STREAM_ROUNDS 16 /* at most 1 MiB of one stream before the other gets its turn */
 
 int stream_open(struct stream *s, int32_t number, uint64_t limit, int *ret_child_fd)
 {
