@@ -30,34 +30,32 @@ static char **copy_strings(const char *const *list)
     return copy;
 }
 
-static int32_t command_alloc(abx_command **ret, abx_error **err)
+static abx_command *command_alloc(abx_error **err)
 {
     abx_command *c = calloc(1, sizeof *c);
 
-    if (!c)
-        return err_nomem(err);
+    if (!c) {
+        (void)err_nomem(err);
+        return NULL;
+    }
     (void)pthread_mutex_init(&c->lock, NULL);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
     for (int i = 0; i < 3; i++)
         c->stdio_fd[i] = -1;
-    int32_t code = settings_new(ORIGIN_CALL, &c->settings, err);
-    if (code != ABX_OK) {
+    if (settings_new(ORIGIN_CALL, &c->settings, err) != ABX_OK) {
         abx_command_free(c);
-        return code;
+        return NULL;
     }
-    *ret = c;
-    return ABX_OK;
+    return c;
 }
 
 int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_error **err)
 {
-    abx_command *c;
-
     if (!argv || !argv[0] || !argv[0][0] || !ret_command)
         return err_new(err, ABX_E_INVALID, "make a command: there is no program name");
-    int32_t code = command_alloc(&c, err);
-    if (code != ABX_OK)
-        return code;
+    abx_command *c = command_alloc(err);
+    if (!c)
+        return ABX_E_NOMEM; /* nothing else can fail there */
     c->argv = copy_strings(argv);
     if (!c->argv) {
         abx_command_free(c);
@@ -69,13 +67,11 @@ int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_
 
 int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_error **err)
 {
-    abx_command *c;
-
     if (!text || !text[0] || !ret_command)
         return err_new(err, ABX_E_INVALID, "make a command: the shell text is empty");
-    int32_t code = command_alloc(&c, err);
-    if (code != ABX_OK)
-        return code;
+    abx_command *c = command_alloc(err);
+    if (!c)
+        return ABX_E_NOMEM; /* nothing else can fail there */
     c->text = strdup(text);
     if (!c->text) {
         abx_command_free(c);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "base/buf.h"
 #include "plan/compile.h"
 #include "probe/scan.h"
 
@@ -69,17 +70,39 @@ static void take_window(struct plan *plan)
     plan->tty_columns = size.ws_col;
 }
 
-/* Said once, although a plan may be made again. */
-static void notice_cwd(abx_command *c)
+static void notice_cwd(const abx_command *c)
 {
     const char *why = plan_notice(c->policy, c->facts);
     char text[256];
 
-    if (!why || c->noticed)
+    if (!why)
         return;
-    c->noticed = true;
     (void)snprintf(text, sizeof text, "nothing here may be written: %s; --rw . allows it", why);
     manager_notice(c->manager, ABX_NOTICE_INFO, text);
+}
+
+static void notice_secrets(const abx_command *c)
+{
+    _buf_ struct buf text = { .limit = 4096 };
+
+    if (!c->plan->secret_count)
+        return;
+    (void)buf_puts(&text, "taken out of the environment:");
+    for (uint32_t i = 0; i < c->plan->secret_count; i++)
+        (void)buf_printf(&text, " %s", c->plan->secrets[i]);
+    (void)buf_puts(&text, "; --pass-env NAME keeps one");
+    if (!text.failed)
+        manager_notice(c->manager, ABX_NOTICE_INFO, text.data);
+}
+
+/* Said once, although a plan may be made again. */
+static void say_notices(abx_command *c)
+{
+    if (c->noticed)
+        return;
+    c->noticed = true;
+    notice_cwd(c);
+    notice_secrets(c);
 }
 
 int32_t command_compile(abx_command *c, abx_error **err)
@@ -114,6 +137,6 @@ int32_t command_compile(abx_command *c, abx_error **err)
     own->test_skip = skipped_layers();
     take_window(own);
     c->plan = own;
-    notice_cwd(c);
+    say_notices(c);
     return ABX_OK;
 }

@@ -45,9 +45,8 @@ static bool file_says(const char *path, const char *text)
 static const char *userns_hint(void)
 {
     if (file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
-        return "AppArmor lets only named programs make user namespaces: install agentbox's "
-               "AppArmor "
-               "profile, or as root: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+        return "AppArmor lets only named programs make user namespaces; as root: sysctl "
+               "kernel.apparmor_restrict_unprivileged_userns=0";
     if (file_says("/proc/sys/kernel/unprivileged_userns_clone", "0"))
         return "user namespaces are for root only here; as root: sysctl "
                "kernel.unprivileged_userns_clone=1";
@@ -66,12 +65,11 @@ static const char *layer_hint(enum probe_item item)
         return userns_hint();
     case PROBE_PROC:
         return "parts of /proc are masked here (a container), and a new /proc may not show more "
-               "than the old "
-               "one; start the container with --security-opt systempaths=unconfined";
+               "than the old one; start the container with --security-opt "
+               "systempaths=unconfined";
     case PROBE_LANDLOCK:
-        return "boot with lsm=landlock,... in front of the other modules, or use a kernel of 5.13 or "
-               "newer "
-               "with CONFIG_SECURITY_LANDLOCK";
+        return "boot with lsm=landlock,... in front of the other modules, or use a kernel of 5.13 "
+               "or newer with CONFIG_SECURITY_LANDLOCK";
     case PROBE_SECCOMP:
     case PROBE_NOTIFY:
         return "the kernel lacks CONFIG_SECCOMP_FILTER";
@@ -133,7 +131,7 @@ static void add_landlock(abx_report *r, const struct probe_facts *f)
 static void add_limits(abx_report *r, const struct probe_facts *f)
 {
     bool own_pids = f->items[PROBE_PIDLIMIT].error == 0;
-    bool group = cgroup_probe() == 0;
+    bool group = cgroup_probe() == 0, root = geteuid() == 0;
     struct report_row *row = add_row(r, "limits",
                                      own_pids || group ? ABX_STATUS_OK : ABX_STATUS_LIMITED);
 
@@ -142,6 +140,7 @@ static void add_limits(abx_report *r, const struct probe_facts *f)
                    "process",
                    own_pids ? "the pid namespace's own pid_max"
                    : group  ? "a control group"
+                   : root   ? "nothing (root is exempt from RLIMIT_NPROC)"
                             : "RLIMIT_NPROC",
                    group ? "of the whole sandbox, by a control group" : "per process, by rlimits");
     if (!group)

@@ -37,7 +37,10 @@ int cli_misuse(const char *hint, const char *fmt, ...) ATTR_PRINTF(2, 3);
 /* What opt_next complained about. Returns 125. */
 int cli_bad_option(const struct cli_command *command, const struct opt *o, int problem);
 int cli_help(const struct cli_command *command);
+/* An abx_notice_fn. Notices wait for cli_flush_notices: nothing of ours gets into a command's
+ * output. */
 void cli_notice(void *user, int32_t level, const char *module, const char *text);
+void cli_flush_notices(void);
 bool cli_colours(FILE *stream);
 
 #define CLI_COMMAND(name) int cmd_##name(const struct cli_command *command, int argc, char **argv)

@@ -47,7 +47,6 @@ CLI_COMMAND(doctor)
         return code - 1;
     if (abx_probe(1, &report, &err) != ABX_OK)
         return cli_fail(err);
-    code = 0;
     if (!json) {
         code = print_text(report);
     } else if (abx_report_json(report, &text, &err) == ABX_OK) {

@@ -11,6 +11,7 @@ int plan_print(struct run_options *o)
         abx_command_plan(o->command, o->format, &text, &err) != ABX_OK)
         return cli_fail(err);
     bool ok = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+    cli_flush_notices();
     abx_free(text);
     return ok ? 0 : EXIT_AGENTBOX;
 }

@@ -58,9 +58,7 @@ static void stop_self(struct session *s)
 
 static void on_signal(struct session *s, int number)
 {
-    if (number == SIGWINCH && s->terminal)
-        terminal_resize(s->terminal);
-    else if (number == SIGCONT && s->terminal)
+    if (s->terminal && (number == SIGWINCH || number == SIGCONT))
         terminal_resize(s->terminal);
     else
         (void)abx_process_signal(s->process, number, NULL);
@@ -160,6 +158,7 @@ static int run_session(struct run_options *o, struct session *s)
         return cli_fail(err);
     if (abx_result_timed_out(result) && !o->quiet)
         cli_notice(NULL, ABX_NOTICE_WARNING, "run", "the time is up: everything inside was ended");
+    cli_flush_notices();
     int status = abx_result_exit_code(result);
     if (o->result_path && write_result(result, o->result_path) != 0)
         status = EXIT_AGENTBOX;
@@ -174,8 +173,10 @@ static int run_command(struct run_options *o)
 
     s.signals = open_signals();
     if (set_terminal(o->command, terminal_usable(), &err) != ABX_OK ||
-        abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK)
+        abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK) {
+        cli_flush_notices();
         return cli_fail(err);
+    }
     /*
      * What is left of the launcher exits by itself while we do: not freeing the manager, which
      * would wait for it, saves the time the kernel needs to take the namespaces down.

@@ -99,9 +99,30 @@ int cli_help(const struct cli_command *command)
     return fputs(b.data, stdout) < 0 || fflush(stdout) != 0 ? EXIT_AGENTBOX : 0;
 }
 
+#define NOTICE_MAX 8
+static struct {
+    int32_t level;
+    char *text;
+} notices[NOTICE_MAX];
+static size_t notice_count;
+
 void cli_notice(void *user, int32_t level, const char *module, const char *text)
 {
     (void)user;
     (void)module;
-    put_line(level == ABX_NOTICE_WARNING ? "33" : "0", "agentbox: note:", text);
+    if (notice_count == NOTICE_MAX)
+        return;
+    notices[notice_count].level = level;
+    notices[notice_count].text = strdup(text);
+    notice_count += notices[notice_count].text != NULL;
+}
+
+void cli_flush_notices(void)
+{
+    for (size_t i = 0; i < notice_count; i++) {
+        put_line(notices[i].level == ABX_NOTICE_WARNING ? "33" : "0",
+                 "agentbox: note:", notices[i].text);
+        free(notices[i].text);
+    }
+    notice_count = 0;
 }

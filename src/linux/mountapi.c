@@ -38,9 +38,10 @@ long mountapi_clone_at(int fd, const char *name)
     return SYS3(__NR_open_tree, fd, name, CLONE_FLAGS);
 }
 
+/* Private as well: a copy would follow what the host mounts below its original. */
 long mountapi_set(int fd, uint64_t set, bool recursive)
 {
-    struct mount_attr attr = { .attr_set = set };
+    struct mount_attr attr = { .attr_set = set, .propagation = 1u << 18 /* MS_PRIVATE */ };
 
     return SYS5(__NR_mount_setattr, fd, "", SYS_AT_EMPTY_PATH | (recursive ? SYS_AT_RECURSIVE : 0),
                 &attr, sizeof attr);

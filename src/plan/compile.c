@@ -10,6 +10,7 @@
 #include "plan/compile.h"
 
 #include "base/path.h"
+#include "base/str.h"
 #include "plan/codec.h"
 #include "plan/env.h"
 #include "plan/limits.h"
@@ -50,6 +51,18 @@ static int32_t copy_argv(const struct plan_request *request, struct arena *arena
     return ABX_OK;
 }
 
+/* What somebody may miss: the other removals are nobody's business. */
+static bool set_secrets(const struct env_result *env, struct arena *arena, struct plan *plan)
+{
+    const char **names = arena_alloc(arena, env->removed_count + 1, sizeof *names);
+
+    for (size_t i = 0; names && i < env->removed_count; i++)
+        if (str_eq(env->removed[i].reason, "looks like a secret"))
+            names[plan->secret_count++] = env->removed[i].name;
+    plan->secrets = names;
+    return names != NULL;
+}
+
 static int32_t set_env(const struct policy *policy, const struct facts *facts,
                        const struct plan_request *request, struct arena *arena, struct plan *plan,
                        abx_error **err)
@@ -62,7 +75,7 @@ static int32_t set_env(const struct policy *policy, const struct facts *facts,
     plan->env = env.env;
     plan->env_count = (uint32_t)env.env_count;
     plan->path = env.path;
-    return ABX_OK;
+    return set_secrets(&env, arena, plan) ? ABX_OK : err_nomem(err);
 }
 
 uint32_t plan_layers(const struct policy *policy)

@@ -120,7 +120,9 @@ struct plan {
     const struct plan_limit *limits;
     const char *const *argv; /* NULL-terminated, as is env */
     const char *const *env;
-    const struct plan_hold *holds;  /* for the host only; not in the encoded form */
+    const struct plan_hold *holds; /* for the host only; not in the encoded form */
+    const char *const *secrets;    /* names of variables that were taken away; likewise */
+    uint32_t secret_count;
     struct plan_filter filter;      /* of the command */
     struct plan_filter init_filter; /* of pid 1 */
 };

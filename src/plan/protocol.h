@@ -43,6 +43,7 @@
 #define HOLD_SOCKET_BITS 0u
 #define HOLD_FILE_BITS   01444u
 #define HOLD_DIR_BITS    01000u
+#define HOLD_FILE_NAME   "commondir"
 
 #define HOLD_PATH_MAX   8000
 #define HOLD_ENTRIES_AT 8192

@@ -10,7 +10,8 @@
  * Arguments: every one that is looked at is an int or an unsigned int to the kernel, or its high
  * half is refused by the kernel itself (unshare), or dropped (clone). So only the low 32 bits are
  * compared; junk in the high half neither opens nor closes anything. What hides behind a pointer
- * cannot be seen: clone3 is answered with ENOSYS, and every libc then uses clone.
+ * cannot be seen: clone3 and openat2 are answered with ENOSYS, and programs then use clone and
+ * openat.
  *
  * Only LD, JMP, AND and RET are used: the kernel (since 5.11) works out with those which numbers
  * are always allowed, and then skips the filter for them.
@@ -141,15 +142,45 @@ static const struct check init_ioctl_checks[] = {
     { IS(1, 0x5410), RET_ALLOW },
 };
 
+/*
+ * A program with the setuid bit in a writable directory would run as us for whoever starts it on
+ * the host. Nothing is born with that bit or setgid, and chmod does not set it; setgid by chmod
+ * stays allowed, since directories are shared that way.
+ */
+#define MODE_SETUID 04000u
+#define MODE_SETID  06000u
+
 /* S_IFCHR and S_IFBLK. Fifos, sockets and plain files are fine. */
 #define MODE_TYPE 0170000u
 static const struct check mknod_checks[] = {
     { PART_IS(1, MODE_TYPE, 0020000), REFUSE },
     { PART_IS(1, MODE_TYPE, 0060000), REFUSE },
+    { HAS_ANY(1, MODE_SETID), REFUSE },
 };
 static const struct check mknodat_checks[] = {
     { PART_IS(2, MODE_TYPE, 0020000), REFUSE },
     { PART_IS(2, MODE_TYPE, 0060000), REFUSE },
+    { HAS_ANY(2, MODE_SETID), REFUSE },
+};
+static const struct check chmod_checks[] = {
+    { HAS_ANY(1, MODE_SETUID), REFUSE },
+};
+static const struct check fchmodat_checks[] = {
+    { HAS_ANY(2, MODE_SETUID), REFUSE },
+};
+static const struct check creat_checks[] = {
+    { HAS_ANY(1, MODE_SETID), REFUSE },
+};
+
+/* Without O_CREAT and O_TMPFILE the mode is not looked at, and may be anything. */
+#define OPEN_MAKES 020000100u
+static const struct check open_checks[] = {
+    { PART_IS(1, OPEN_MAKES, 0), RET_ALLOW },
+    { HAS_ANY(2, MODE_SETID), REFUSE },
+};
+static const struct check openat_checks[] = {
+    { PART_IS(2, OPEN_MAKES, 0), RET_ALLOW },
+    { HAS_ANY(3, MODE_SETID), REFUSE },
 };
 
 /*
@@ -213,6 +244,17 @@ static struct checks action_checks(enum seccomp_action action, const struct secc
         return VERDICT(o->nested ? RET_ALLOW : REFUSE);
     case SECCOMP_CLONE:
         return o->nested ? VERDICT(RET_ALLOW) : CHECKS(clone_checks, RET_ALLOW);
+    case SECCOMP_CHMOD:
+        return CHECKS(chmod_checks, RET_ALLOW);
+    case SECCOMP_FCHMODAT:
+        return CHECKS(fchmodat_checks, RET_ALLOW);
+    case SECCOMP_CREAT:
+        return CHECKS(creat_checks, RET_ALLOW);
+    case SECCOMP_OPEN:
+        return CHECKS(open_checks, RET_ALLOW);
+    case SECCOMP_OPENAT:
+        return CHECKS(openat_checks, RET_ALLOW);
+    case SECCOMP_OPENAT2:
     case SECCOMP_CLONE3:
         return VERDICT(o->nested ? RET_ALLOW : RET_ERRNO(E_NOSYS));
     case SECCOMP_UNSHARE:

@@ -133,9 +133,11 @@ static void repair(int parent)
         return;
     }
     while ((entry = readdir(list)) != NULL) {
-        int pid = 0;
-        if (sscanf(entry->d_name, CGROUP_PREFIX "%d-", &pid) == 1 && pid > 0 && kill(pid, 0) < 0 &&
-            errno == ESRCH)
+        size_t len = strlen(CGROUP_PREFIX);
+        if (strncmp(entry->d_name, CGROUP_PREFIX, len) != 0)
+            continue;
+        long pid = strtol(entry->d_name + len, NULL, 10);
+        if (pid > 1 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
             (void)unlinkat(parent, entry->d_name, AT_REMOVEDIR);
     }
     (void)closedir(list);

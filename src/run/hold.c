@@ -195,7 +195,7 @@ static int make_directory(int dir, int file, const char *name)
  */
 static const char *placeholder_text(const char *name)
 {
-    return strcmp(name, "commondir") == 0 ? ".\n" : NULL;
+    return strcmp(name, HOLD_FILE_NAME) == 0 ? ".\n" : NULL;
 }
 
 static int make_file(int dir, int file, const char *name, const char *text)

@@ -99,18 +99,24 @@ static bool parse(const char *text, struct probe_facts *facts)
 {
     struct probe_facts read = { 0 };
     char name[24];
-    int error, value, used;
 
-    for (; *text; text += used) {
-        used = 0;
-        if (sscanf(text, "%23s %d %d\n%n", name, &error, &value, &used) != 3 || !used)
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        char *end;
+
+        if (len >= sizeof name)
             return false;
+        memcpy(name, text, len);
+        name[len] = '\0';
         int i = item_by_name(name);
-        if (i < 0)
+        if (i < 0 || text[len] != ' ')
             return false;
         read.items[i].tried = true;
-        read.items[i].error = error;
-        read.items[i].value = value;
+        read.items[i].error = (int32_t)strtol(text + len, &end, 10);
+        read.items[i].value = (int32_t)strtol(end, &end, 10);
+        if (*end != '\n')
+            return false;
+        text = end + 1;
     }
     for (int i = 0; i < PROBE_COUNT; i++)
         if (!read.items[i].tried)

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -184,6 +185,19 @@ static int32_t open_streams(struct run *r, const struct run_request *q, int *chi
     return ABX_OK;
 }
 
+/* A directory would be a door around every mount: its ".." leads through the host's own tree. */
+static int32_t check_stream(int stream, int fd, abx_error **err)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || fstat(fd, &st) < 0)
+        return err_sys(err, ABX_E_INVALID, -errno, "use descriptor %d as stream %d", fd, stream);
+    if (!S_ISDIR(st.st_mode) && !(flags & O_PATH))
+        return ABX_OK;
+    return err_new(err, ABX_E_INVALID, "use a directory as stream %d: it would lead out", stream);
+}
+
 static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAUNCH_FD_FREE],
                          abx_error **err)
 {
@@ -197,8 +211,12 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
     for (int i = 0; i < 3; i++) {
         if (!q->capture[i])
             given[i] = q->stdio[i];
-        if (given[i] >= 0)
+        if (given[i] >= 0) {
+            int32_t code = check_stream(i, given[i], err);
+            if (code != ABX_OK)
+                return code;
             continue;
+        }
         if (null_fd < 0)
             null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         given[i] = null_fd;

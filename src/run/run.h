@@ -49,7 +49,7 @@ struct run {
 };
 
 void run_init(struct run *r);
-int32_t run_launch(struct run *r, const struct run_request *request, abx_error **err);
+int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err);
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err);
 /* Handles what is there; waits for it at most timeout_ms (-1: without limit). */

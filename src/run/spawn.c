@@ -55,8 +55,9 @@ static int set_signals(posix_spawnattr_t *attr)
 /* Every source is first moved above every destination, so that no dup2 destroys a later source. */
 static int lift_fds(const struct spawn_request *q, int *lifted)
 {
-    for (size_t i = 0; i < q->count; i++) {
+    for (size_t i = 0; i < q->count; i++)
         lifted[i] = -1;
+    for (size_t i = 0; i < q->count; i++) {
         if (q->fds[i] < 0)
             continue;
         lifted[i] = fcntl(q->fds[i], F_DUPFD_CLOEXEC, (int)q->count);
@@ -106,7 +107,7 @@ static int spawn_with(const struct spawn_request *q, const char *path, const int
 
 int32_t spawn_launcher(const struct spawn_request *q, pid_t *ret_pid, abx_error **err)
 {
-    int lifted[SPAWN_MAX_FDS];
+    int lifted[SPAWN_MAX_FDS] = { 0 };
     char path[64];
     int image = -1;
 

@@ -21,6 +21,6 @@ struct spawn_request {
 /* The launcher's environment: empty, but for what test builds pass on. NULL-terminated. */
 const char *const *spawn_environment(void);
 
-int32_t spawn_launcher(const struct spawn_request *request, pid_t *ret_pid, abx_error **err);
+int32_t spawn_launcher(const struct spawn_request *q, pid_t *ret_pid, abx_error **err);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include <asm/ioctls.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
 #include <seccomp.h>
@@ -36,6 +37,9 @@ uint32_t model_default(const struct seccomp_target *t)
 {
     return ERRNO(t->init ? EPERM : ENOSYS);
 }
+
+#define MODEL_SETID (uint32_t)(S_ISUID | S_ISGID)
+#define MODEL_MAKES (uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 
 /* ---- the model ---- */
 
@@ -68,7 +72,7 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
                              const struct seccomp_data *data)
 {
     uint32_t a0 = (uint32_t)data->args[0], a1 = (uint32_t)data->args[1];
-    uint32_t a2 = (uint32_t)data->args[2];
+    uint32_t a2 = (uint32_t)data->args[2], a3 = (uint32_t)data->args[3];
 
     switch (action) {
     case SECCOMP_ALLOW:
@@ -79,6 +83,7 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
         return allow_if(o->nested);
     case SECCOMP_CLONE:
         return allow_if(o->nested || !(a0 & MODEL_NAMESPACES));
+    case SECCOMP_OPENAT2:
     case SECCOMP_CLONE3:
         return o->nested ? SECCOMP_RET_ALLOW : ERRNO(ENOSYS);
     case SECCOMP_UNSHARE:
@@ -88,9 +93,19 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     case SECCOMP_INIT_IOCTL:
         return allow_if(a1 == TIOCGPGRP || a1 == TIOCSPGRP);
     case SECCOMP_MKNOD:
-        return allow_if(!S_ISBLK(a1) && !S_ISCHR(a1));
+        return allow_if(!S_ISBLK(a1) && !S_ISCHR(a1) && !(a1 & MODEL_SETID));
     case SECCOMP_MKNODAT:
-        return allow_if(!S_ISBLK(a2) && !S_ISCHR(a2));
+        return allow_if(!S_ISBLK(a2) && !S_ISCHR(a2) && !(a2 & MODEL_SETID));
+    case SECCOMP_CHMOD:
+        return allow_if(!(a1 & S_ISUID));
+    case SECCOMP_FCHMODAT:
+        return allow_if(!(a2 & S_ISUID));
+    case SECCOMP_CREAT:
+        return allow_if(!(a1 & MODEL_SETID));
+    case SECCOMP_OPEN:
+        return allow_if(!(a1 & MODEL_MAKES) || !(a2 & MODEL_SETID));
+    case SECCOMP_OPENAT:
+        return allow_if(!(a2 & MODEL_MAKES) || !(a3 & MODEL_SETID));
     case SECCOMP_PERSONALITY:
         return allow_if(a0 == PER_LINUX || a0 == PER_LINUX32 || a0 == UNAME26 ||
                         a0 == (UNAME26 | PER_LINUX32) || a0 == ADDR_NO_RANDOMIZE ||
@@ -217,6 +232,36 @@ static void oracle_socketpair(struct oracle *o)
     rule_other(o, SCMP_ACT_ERRNO(EPERM), &pair[0], 1, 0xf, types, ARRAY_LEN(types), 0, 0);
 }
 
+/* Types that are refused, and for the others the bits. */
+static void oracle_mknod(struct oracle *o, unsigned arg)
+{
+    static const uint32_t types[] = { S_IFBLK, S_IFCHR }, plain = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        rule_is(o, SCMP_ACT_ERRNO(EPERM), arg, S_IFMT, types[i]);
+    for (uint32_t type = 0; type <= S_IFMT; type += 010000) {
+        if (type == S_IFBLK || type == S_IFCHR)
+            continue;
+        for (uint32_t bits = 0; bits <= MODEL_SETID; bits += S_ISGID)
+            rule_is(o, bits == plain ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM), arg,
+                    S_IFMT | MODEL_SETID, type | bits);
+    }
+}
+
+static void oracle_open(struct oracle *o, unsigned flags, unsigned mode)
+{
+    static const uint32_t none = 0,
+                          makes[] = { O_CREAT, MODEL_MAKES & ~(uint32_t)O_CREAT, MODEL_MAKES };
+
+    rule_is(o, SCMP_ACT_ALLOW, flags, MODEL_MAKES, 0);
+    for (size_t i = 0; i < ARRAY_LEN(makes); i++) {
+        struct scmp_arg_cmp made = part_is(flags, MODEL_MAKES, makes[i]);
+        struct scmp_arg_cmp plain[2] = { made, part_is(mode, MODEL_SETID, 0) };
+        add_rule(o, SCMP_ACT_ALLOW, 2, plain);
+        rule_other(o, SCMP_ACT_ERRNO(EPERM), &made, mode, MODEL_SETID, &none, 1, 0, 0);
+    }
+}
+
 static void oracle_row(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
@@ -231,6 +276,7 @@ static void oracle_row(struct oracle *o, unsigned action)
         return add_rule(o, SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_NESTED:
         return add_rule(o, nested ? yes : no, 0, NULL);
+    case SECCOMP_OPENAT2:
     case SECCOMP_CLONE3:
         return add_rule(o, nested ? yes : SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_CLONE:
@@ -246,11 +292,22 @@ static void oracle_row(struct oracle *o, unsigned action)
         RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP);
         return;
     case SECCOMP_MKNOD:
-        RULE_LIST(o, 1, S_IFMT, no, yes, S_IFBLK, S_IFCHR);
-        return;
+        return oracle_mknod(o, 1);
     case SECCOMP_MKNODAT:
-        RULE_LIST(o, 2, S_IFMT, no, yes, S_IFBLK, S_IFCHR);
+        return oracle_mknod(o, 2);
+    case SECCOMP_CHMOD:
+        RULE_LIST(o, 1, S_ISUID, yes, no, 0);
         return;
+    case SECCOMP_FCHMODAT:
+        RULE_LIST(o, 2, S_ISUID, yes, no, 0);
+        return;
+    case SECCOMP_CREAT:
+        RULE_LIST(o, 1, MODEL_SETID, yes, no, 0);
+        return;
+    case SECCOMP_OPEN:
+        return oracle_open(o, 1, 2);
+    case SECCOMP_OPENAT:
+        return oracle_open(o, 2, 3);
     case SECCOMP_PERSONALITY:
         RULE_LIST(o, 0, UINT32_MAX, yes, no, PER_LINUX, PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32,
                   ADDR_NO_RANDOMIZE, UINT32_MAX);

@@ -84,7 +84,7 @@ static uint64_t random_next(void)
 }
 
 /* What the checks look for, by argument, and values next to it. */
-static const uint32_t telling[3][24] = {
+static const uint32_t telling[4][36] = {
     { AF_UNSPEC,
       AF_UNIX,
       AF_INET,
@@ -132,16 +132,51 @@ static const uint32_t telling[3][24] = {
       SOCK_STREAM | SOCK_CLOEXEC,
       SOCK_DGRAM | SOCK_NONBLOCK,
       SOCK_RAW | SOCK_CLOEXEC,
-      SOCK_SEQPACKET | SOCK_CLOEXEC },
-    { 0, 0, 0, 0, 1, 2, 9, 16, S_IFBLK, S_IFCHR, S_IFIFO, S_IFSOCK, S_IFREG, S_IFDIR,
-      S_IFBLK | 0644, S_IFCHR | 0666 },
+      SOCK_SEQPACKET | SOCK_CLOEXEC,
+      S_ISUID,
+      S_ISGID | 0755,
+      S_ISUID | S_ISGID,
+      S_IFREG | S_ISUID | 0755,
+      O_CREAT,
+      O_CREAT | O_WRONLY,
+      O_TMPFILE | O_RDWR,
+      O_TMPFILE | O_CREAT,
+      O_RDONLY,
+      O_DIRECTORY },
+    { 0,
+      0,
+      0,
+      0,
+      1,
+      2,
+      9,
+      16,
+      S_IFBLK,
+      S_IFCHR,
+      S_IFIFO,
+      S_IFSOCK,
+      S_IFREG,
+      S_IFDIR,
+      S_IFBLK | 0644,
+      S_IFCHR | 0666,
+      S_ISUID,
+      S_ISGID,
+      S_ISUID | 0755,
+      S_IFREG | S_ISGID,
+      O_CREAT,
+      O_CREAT | O_WRONLY,
+      O_TMPFILE | O_RDWR,
+      O_TMPFILE | O_CREAT,
+      O_RDONLY,
+      0644 },
+    { 0, 0644, S_ISUID, S_ISGID, S_ISUID | 0755, S_ISGID | 0755, S_ISUID | S_ISGID | 0777, 0777 },
 };
 
 /* A telling value; often with one bit flipped or with junk in the half that the kernel drops. */
 static uint64_t random_argument(size_t index)
 {
     uint64_t r = random_next();
-    uint64_t value = telling[index % 3][random_next() % 24];
+    uint64_t value = telling[index % 4][random_next() % 36];
 
     if ((r & 7) == 0)
         value = random_next();
