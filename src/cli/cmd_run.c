@@ -128,13 +128,21 @@ static int write_result(const abx_result *result, const char *path)
     return 0;
 }
 
+/*
+ * In the background, what is typed is not for us; the kernel could not stop the command from
+ * reading it, because the command is in a session of its own.
+ */
 static int32_t set_terminal(abx_command *command, bool terminal, abx_error **err)
 {
+    bool background = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) != getpgrp();
     int32_t code = ABX_OK;
 
-    for (int32_t i = 0; i < 3 && code == ABX_OK; i++)
-        code = abx_command_set_stdio(command, i, terminal ? ABX_STDIO_TTY : ABX_STDIO_INHERIT, -1,
-                                     err);
+    for (int32_t i = 0; i < 3 && code == ABX_OK; i++) {
+        int32_t mode = terminal                          ? ABX_STDIO_TTY
+                       : background && i == STDIN_FILENO ? ABX_STDIO_NULL
+                                                         : ABX_STDIO_INHERIT;
+        code = abx_command_set_stdio(command, i, mode, -1, err);
+    }
     return code;
 }
 

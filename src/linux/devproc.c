@@ -144,16 +144,27 @@ static long new_proc(void)
     return r;
 }
 
-static void write_pid_max(const struct plan *p, int proc)
+static bool write_number(int proc, const char *path, uint64_t value)
 {
-    char text[16] = "";
-    long fd = TRY4(__NR_openat, proc, "sys/kernel/pid_max", SYS_O_WRONLY | SYS_O_CLOEXEC, 0);
+    char text[24] = "";
+    long fd = TRY4(__NR_openat, proc, path, SYS_O_WRONLY | SYS_O_CLOEXEC, 0);
 
     if (fd < 0)
-        return;
-    text_append_u64(text, sizeof text, p->pid_max);
-    (void)TRY3(__NR_write, fd, text, text_len(text));
+        return false;
+    text_append_u64(text, sizeof text, value);
+    long n = TRY3(__NR_write, fd, text, text_len(text));
     file_close((int)fd);
+    return n > 0;
+}
+
+/*
+ * Numbers up to 300 are used in the first round only, so the plan adds 300 to the limit and the
+ * count starts behind them: then there is no first round that allows more.
+ */
+static void write_pid_max(const struct plan *p, int proc)
+{
+    if (write_number(proc, "sys/kernel/pid_max", p->pid_max))
+        (void)write_number(proc, "sys/kernel/ns_last_pid", 300);
 }
 
 /*

@@ -168,6 +168,21 @@ static long tree_for(struct view *v, uint32_t i, int target)
     return r < 0 ? r : tree;
 }
 
+/* A placeholder that the host could not make, in a directory where nobody here can make anything.
+ */
+static bool is_unmakeable(const struct mount_op *op)
+{
+    const int writable = 2; /* W_OK */
+    const char *name;
+    long parent = op->flags & MOUNT_HELD ? file_open_parent(op->path, &name) : -1;
+
+    if (parent < 0)
+        return false;
+    long r = SYS3(__NR_faccessat, parent, ".", writable);
+    file_close((int)parent);
+    return r == -EACCES || r == -EROFS;
+}
+
 static long apply_on_entry(struct view *v, uint32_t i)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
@@ -179,7 +194,7 @@ static long apply_on_entry(struct view *v, uint32_t i)
     long target = early ? file_open_path(op->path) : open_entry(op);
     if (target == -EACCES && (op->flags & MOUNT_CWD))
         target = open_cwd(op);
-    if (op_may_miss(op, target))
+    if (op_may_miss(op, target) || (target == -ENOENT && is_unmakeable(op)))
         return 0;
     if (target < 0)
         return target;

@@ -17,11 +17,13 @@ static void repository_is_protected_where_it_is(void **state)
     no_names(t);
     expect(t, "bind-rw @/home/w\n"
               "pin @/home/w/.git\n"
+              "bind-ro @/home/w/.git/commondir held\n"
               "bind-ro @/home/w/.git/config\n"
               "bind-ro @/home/w/.git/hooks held\n"
               "pin @/home/w/.git/modules\n"
               "pin @/home/w/.git/modules/lib\n"
               "pin @/home/w/.git/modules/lib/sub\n"
+              "bind-ro @/home/w/.git/modules/lib/sub/commondir held\n"
               "bind-ro @/home/w/.git/modules/lib/sub/config\n"
               "bind-ro @/home/w/.git/modules/lib/sub/hooks\n"
               "pin @/home/w/.git/worktrees\n"
@@ -42,6 +44,7 @@ static void subdirectory_of_a_repository_can_commit(void **state)
     rule(t, "filesystem.presets", "@base");
     no_names(t);
     expect(t, "bind-rw @/home/w/.git\n"
+              "bind-ro @/home/w/.git/commondir held\n"
               "bind-ro @/home/w/.git/config\n"
               "bind-ro @/home/w/.git/hooks\n"
               "bind-rw @/home/w/sub\n");
@@ -65,6 +68,7 @@ static void worktree_gets_its_common_directory(void **state)
     rule(t, "filesystem.presets", "@base");
     no_names(t);
     expect(t, "bind-rw @/home/main/.git\n"
+              "bind-ro @/home/main/.git/commondir held\n"
               "bind-ro @/home/main/.git/config\n"
               "bind-ro @/home/main/.git/hooks\n"
               "pin @/home/main/.git/worktrees\n"

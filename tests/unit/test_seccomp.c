@@ -14,6 +14,7 @@
 
 #include <asm/ioctls.h>
 #include <asm/unistd.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
