@@ -85,6 +85,7 @@ struct abx_command {
     const struct plan *plan;
     struct abx_exec_form *form;
     bool noticed;
+    uint32_t required; /* layers, once it was started */
 
     pthread_mutex_t lock;
     struct run *run; /* while one is going on */

@@ -113,8 +113,7 @@ int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_ma
     return ABX_OK;
 }
 
-/* ---- active runs
- * --------------------------------------------------------------------------------- */
+/* ---- active runs ---- */
 
 int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_error **err)
 {
@@ -182,8 +181,7 @@ void manager_finish(abx_manager *m, struct run *run)
         (void)run_reap(&rest, true);
 }
 
-/* ---- the thread
- * ------------------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 /* The process with this id, kept from being freed until it is unpinned; NULL: gone. */
 static abx_process *pin_process(abx_manager *m, uint64_t id)
@@ -341,8 +339,7 @@ int32_t abx_manager_dispatch(abx_manager *m, int32_t timeout_ms, abx_error **err
     return r < 0 ? err_sys(err, ABX_E_IO, r, "dispatch") : ABX_OK;
 }
 
-/* ---- the end
- * ------------------------------------------------------------------------------------------ */
+/* ---- the end ---- */
 
 static struct timespec deadline_after(int32_t timeout_ms)
 {

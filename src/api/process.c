@@ -39,8 +39,7 @@ static void unpublish(abx_command *c)
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- abx_manager_run
- * ------------------------------------------------------------------------------- */
+/* ---- abx_manager_run ---- */
 
 static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx_error **err)
 {
@@ -49,7 +48,7 @@ static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx
     while (code == ABX_OK && !run_ended(run))
         code = run_pump(run, -1, err);
     if (code == ABX_OK)
-        code = result_from_run(run, c->plan->required, ret, err);
+        code = result_from_run(run, c->required, ret, err);
     return code;
 }
 
@@ -77,8 +76,7 @@ int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result,
     return code;
 }
 
-/* ---- abx_process
- * ------------------------------------------------------------------------------------- */
+/* ---- abx_process ---- */
 
 static int watch_fds(abx_process *p)
 {
@@ -131,7 +129,7 @@ static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_proces
         abx_process_free(p);
         return code;
     }
-    p->required = c->plan->required;
+    p->required = c->required;
     *ret = p;
     return ABX_OK;
 }

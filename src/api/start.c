@@ -146,6 +146,19 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
     return run_deliver(run, c->plan, dirs, err);
 }
 
+/* A run may last for hours; what it was made from is not needed any more. */
+static void forget_plan(abx_command *c)
+{
+    c->required = c->plan->required;
+    c->policy = NULL;
+    c->facts = NULL;
+    c->plan = NULL;
+    arena_done(&c->arena);
+    arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
+    settings_free(c->settings);
+    c->settings = NULL;
+}
+
 int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err)
 {
     _arena_ struct arena arena = { 0 };
@@ -160,8 +173,10 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_err
         _err_ abx_error *why = NULL;
 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
-        if (code == ABX_OK)
+        if (code == ABX_OK) {
+            forget_plan(c);
             return ABX_OK;
+        }
         bool stale = is_stale(run);
         (void)publish_run(c, NULL);
         run_done(run, NULL);

@@ -14,16 +14,6 @@
 #define LOCK_UN_OP        8
 #define AT_REMOVEDIR_FLAG 0x200
 
-static void append_hex(char *to, size_t cap, uint64_t v)
-{
-    char text[17];
-
-    for (int i = 15; i >= 0; i--, v >>= 4)
-        text[i] = "0123456789abcdef"[v & 15];
-    text[16] = '\0';
-    text_append(to, cap, text);
-}
-
 static void remove_entry(int dir, struct hold_entry *entry)
 {
     struct file_id id;
@@ -46,24 +36,13 @@ static void remove_entry(int dir, struct hold_entry *entry)
         (void)TRY3(__NR_unlinkat, dir, entry->name, AT_REMOVEDIR_FLAG);
 }
 
-/* The host may have done it already; then the file has no name any more, and its entries are void.
- */
-static bool is_linked(int file)
-{
-    struct statx st;
-
-    return TRY5(__NR_statx, file, "", SYS_AT_EMPTY_PATH, STATX_NLINK, &st) == 0 && st.stx_nlink > 0;
-}
-
 static void release_directory(const struct holds *h, unsigned i)
 {
     int dir = h->dirs[i], file = h->files[i];
     struct hold_entry entries[16];
-    struct file_id id;
-    char name[40] = "";
     long n, at = HOLD_ENTRIES_AT;
 
-    if (!is_linked(file) || TRY2(__NR_flock, file, LOCK_EX_OP | LOCK_NB_OP) < 0)
+    if (TRY2(__NR_flock, file, LOCK_EX_OP | LOCK_NB_OP) < 0)
         return; /* another run still needs them */
     while ((n = TRY4(__NR_pread64, file, entries, sizeof entries, at)) >= (long)sizeof entries[0]) {
         size_t count = (size_t)n / sizeof entries[0];
@@ -71,12 +50,8 @@ static void release_directory(const struct holds *h, unsigned i)
             remove_entry(dir, &entries[e]);
         at += (long)(count * sizeof entries[0]);
     }
-    if (file_identify(dir, &id) < 0)
-        return;
-    append_hex(name, sizeof name, id.dev);
-    text_append(name, sizeof name, "-");
-    append_hex(name, sizeof name, id.ino);
-    (void)TRY3(__NR_unlinkat, h->registry, name, 0);
+    if (at > HOLD_ENTRIES_AT) /* else the host was faster */
+        (void)TRY2(__NR_ftruncate, file, HOLD_ENTRIES_AT);
 }
 
 void hold_receive(struct holds *h)

@@ -163,7 +163,7 @@ static int supervise(struct init *in)
 }
 
 /* Pid 1 is done with files, programs and its parent's descriptors. */
-static long shut_in(const struct launch *l)
+static long shut_in(struct launch *l)
 {
     const struct plan *p = &l->plan;
     long r = 0;
@@ -178,6 +178,7 @@ static long shut_in(const struct launch *l)
         r = landlock_close_all();
     if (r >= 0 && layer_is_due(p, LAYER_SECCOMP))
         r = seccomp_apply(&p->init_filter);
+    plan_release(l);
     return r;
 }
 

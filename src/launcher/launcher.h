@@ -28,6 +28,8 @@ void stray_kill(int group);
 
 /* ---- plan.c: the plan, delivered ---- */
 long plan_receive(struct launch *l);
+/* The command runs: only the plan's numbers are needed from now on. */
+void plan_release(struct launch *l);
 
 /* ---- receive.c: a message with descriptors; their number, or -errno ---- */
 long receive_fds(int socket, struct deliver_msg *msg, int *fds, size_t max);
@@ -42,8 +44,7 @@ void hold_receive(struct holds *h);
 /* Removes the placeholders of this run where no other run uses them. */
 void hold_release(const struct holds *h);
 
-/* ---- report.c: the status socket --------------------------------------------------------------
- */
+/* ---- report.c: the status socket ---- */
 
 void report_failed(const char *step, long err, const char *object);
 void report_started(const struct launch *l);
@@ -58,8 +59,7 @@ void report_probe(const char *name, long err, int value);
 #define EXIT_NOT_RUNNABLE 126
 #define EXIT_NOT_FOUND    127
 
-/* ---- signals (signals.c) ------------------------------------------------------------------------
- */
+/* ---- signals (signals.c) ---- */
 
 /* Blocks all signals; LAUNCH_FD_SIGNALS delivers those that the keeper and pid 1 act on. */
 long signals_open(void);

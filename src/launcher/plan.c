@@ -62,6 +62,8 @@ static long decode(struct launch *l, int fd)
         return memory;
     l->memory = (uint8_t *)memory;
     l->memory_used = decoded;
+    l->image = (const uint8_t *)image;
+    l->image_size = size;
 
     const struct plan begun = l->plan;
     r = plan_decode((const uint8_t *)image, size, l->memory, decoded, &l->plan);
@@ -86,4 +88,12 @@ long plan_receive(struct launch *l)
     long r = decode(l, fd);
     file_close(fd);
     return r;
+}
+
+void plan_release(struct launch *l)
+{
+    (void)TRY2(__NR_munmap, l->memory, l->memory_size);
+    (void)TRY2(__NR_munmap, l->image, l->image_size);
+    l->memory = NULL;
+    l->image = NULL;
 }

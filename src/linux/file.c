@@ -48,6 +48,16 @@ static long open_prefix(const char *path, size_t len)
     return fd;
 }
 
+long file_open_at(int dirfd, const char *name)
+{
+    struct open_how how = {
+        .flags = SYS_O_PATH | SYS_O_CLOEXEC | SYS_O_NOFOLLOW,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+
+    return SYS4(__NR_openat2, dirfd, name, &how, sizeof how);
+}
+
 long file_open_path(const char *path)
 {
     return open_prefix(path, text_len(path));
@@ -89,16 +99,9 @@ long file_identify(int fd, struct file_id *ret)
     return identify(fd, "", SYS_AT_EMPTY_PATH, ret);
 }
 
-long file_identify_path(const char *path, struct file_id *ret)
+long file_identify_at(int dirfd, const char *name, struct file_id *ret)
 {
-    if (text_len(path) <= PIECE_MAX)
-        return identify(SYS_AT_FDCWD, path, SYS_AT_NOFOLLOW, ret);
-    long fd = file_open_path(path);
-    if (fd < 0)
-        return fd;
-    long r = file_identify((int)fd, ret);
-    file_close((int)fd);
-    return r;
+    return identify(dirfd, name, SYS_AT_NOFOLLOW, ret);
 }
 
 long file_write(int dirfd, const char *path, const char *text)

@@ -14,6 +14,8 @@ struct launch {
     struct plan plan;
     uint8_t *memory; /* for steps; never released */
     size_t memory_size, memory_used;
+    const uint8_t *image; /* the plan as it came */
+    size_t image_size;
 
     int sync_fd;    /* init: the keeper has written the id maps (root only); -1 otherwise */
     int cwd_fd;     /* O_PATH, where the command starts, in the final view */

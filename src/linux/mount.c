@@ -25,6 +25,10 @@
 
 struct view {
     struct launch *l;
+    const char *parent; /* of the path looked at last: its neighbours come next */
+    size_t parent_len;
+    int parent_fd;
+    struct file_id mask_dir, mask_file;
     int *trees; /* per operation: the detached copy, later the mount; -1: none */
     int source_fd, mask_fd;
     int nodes[DEV_NODE_COUNT];
@@ -58,9 +62,47 @@ static long check_entry(const struct mount_op *op, long fd)
     return fd;
 }
 
-static long open_entry(const struct mount_op *op)
+/* The directory that path lies in, as it is seen now, and path's own name. Not to be closed. */
+static long view_parent(struct view *v, const char *path, const char **ret_name)
 {
-    return check_entry(op, file_open_path(op->path));
+    size_t len = text_len(path);
+
+    while (len > 1 && path[len - 1] != '/')
+        len--;
+    if (v->parent_fd >= 0 && v->parent_len == len && memcmp(v->parent, path, len) == 0) {
+        *ret_name = path + len;
+        return v->parent_fd;
+    }
+    long fd = file_open_parent(path, ret_name);
+    if (fd < 0)
+        return fd;
+    v->parent = path;
+    v->parent_len = len;
+    v->parent_fd = (int)fd;
+    return fd;
+}
+
+/* Something was mounted on path: a directory at or below it that was opened before lies underneath.
+ */
+static void view_changed(struct view *v, const char *path)
+{
+    if (v->parent_fd >= 0 && v->parent_len >= text_len(path) && text_has_prefix(v->parent, path))
+        v->parent_fd = -1;
+}
+
+static long view_open(struct view *v, const char *path)
+{
+    const char *name;
+    long parent = view_parent(v, path, &name);
+
+    return parent < 0 ? parent : file_open_at((int)parent, *name ? name : ".");
+}
+
+static long open_entry(struct view *v, const struct mount_op *op)
+{
+    long fd = view_open(v, op->path);
+
+    return op_is_mask(op) ? fd : check_entry(op, fd); /* whatever it is now, a mask hides it */
 }
 
 static bool op_may_miss(const struct mount_op *op, long r)
@@ -93,7 +135,7 @@ static long take_copies(struct view *v)
         if (!op_is_bind(op) || (op->kind != MOUNT_BIND_RW && !(op->flags & MOUNT_EARLY)))
             continue;
 
-        long fd = op->flags & MOUNT_CWD ? open_cwd(op) : open_entry(op);
+        long fd = op->flags & MOUNT_CWD ? open_cwd(op) : open_entry(v, op);
         if (op_may_miss(op, fd))
             continue;
         if (fd < 0)
@@ -148,6 +190,10 @@ static long make_source(struct view *v)
         return mask;
     v->mask_fd = (int)mask;
     r = mountapi_set((int)mask, VIEW_ATTRS | MOUNT_ATTR_NOEXEC, false);
+    if (r >= 0)
+        r = file_identify_at((int)mask, "d", &v->mask_dir);
+    if (r >= 0)
+        r = file_identify_at((int)mask, "f", &v->mask_file);
     return r < 0 ? r : mountapi_attach((int)mask, (int)dev);
 }
 
@@ -191,7 +237,7 @@ static long apply_on_entry(struct view *v, uint32_t i)
     if ((op->kind == MOUNT_BIND_RW || early) && v->trees[i] < 0)
         return 0; /* optional, and not there */
 
-    long target = early ? file_open_path(op->path) : open_entry(op);
+    long target = early ? view_open(v, op->path) : open_entry(v, op);
     if (target == -EACCES && (op->flags & MOUNT_CWD))
         target = open_cwd(op);
     if (op_may_miss(op, target) || (target == -ENOENT && is_unmakeable(op)))
@@ -203,6 +249,7 @@ static long apply_on_entry(struct view *v, uint32_t i)
     if (tree < 0)
         return tree;
     v->trees[i] = (int)tree;
+    view_changed(v, op->path);
     return mountapi_attach((int)tree, (int)target);
 }
 
@@ -233,7 +280,9 @@ static long apply_cover(struct view *v, uint32_t i)
     if (tree < 0)
         return tree;
     v->trees[i] = (int)tree;
-    long target = file_open_path(v->l->plan.mounts[i].path);
+    const char *path = v->l->plan.mounts[i].path;
+    long target = file_open_path(path);
+    view_changed(v, path);
     return target < 0 ? target : mountapi_attach((int)tree, (int)target);
 }
 
@@ -265,6 +314,8 @@ static long apply_op(struct view *v, uint32_t i)
         return apply_on_entry(v, i);
     if (op->kind == MOUNT_TMPFS)
         return apply_cover(v, i);
+    if (op->kind == MOUNT_PROC || op->kind == MOUNT_DEV)
+        view_changed(v, op->path);
     if (op->kind == MOUNT_PROC)
         return proc_mount(v->l, op);
     if (op->kind == MOUNT_DEV)
@@ -294,6 +345,18 @@ static long seal_covers(struct view *v)
  * write meanwhile: an entry that was planned by its inode, or a placeholder (whose name must lead
  * to a mount; nobody but us makes any here).
  */
+static long verify_want(const struct view *v, uint32_t i, struct file_id *ret)
+{
+    const struct mount_op *op = &v->l->plan.mounts[i];
+
+    if (op->kind == MOUNT_MASK_DIR || op->kind == MOUNT_MASK_FILE) {
+        *ret = op->kind == MOUNT_MASK_DIR ? v->mask_dir : v->mask_file;
+        ret->mount = 0; /* each mask is a mount of its own */
+        return 0;
+    }
+    return op->flags & MOUNT_HELD ? 0 : file_identify(v->trees[i], ret);
+}
+
 static long verify_op(struct view *v, uint32_t i)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
@@ -303,16 +366,17 @@ static long verify_op(struct view *v, uint32_t i)
     if (v->trees[i] < 0 || (!op_is_bind(op) && !op_is_mask(op)) || (!op->ino && !held))
         return 0;
     v->l->object = op->path;
-    long r = held ? 0 : file_identify(v->trees[i], &want);
-    if (r >= 0)
-        r = file_identify_path(op->path, &got);
+    long r = verify_want(v, i, &want);
+    const char *name;
+    long parent = r < 0 ? r : view_parent(v, op->path, &name);
+    r = parent < 0 ? parent : file_identify_at((int)parent, name, &got);
     if (r == -EACCES && (op->flags & MOUNT_CWD))
         return 0; /* cannot be looked up by name at all, so cannot be swapped by name either */
     if (r < 0)
         return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
-    if (held)
-        return got.mount_root ? 0 : -ESTALE;
-    return want.mount == got.mount && want.ino == got.ino && want.dev == got.dev ? 0 : -ESTALE;
+    if (!got.mount_root || (want.mount && want.mount != got.mount))
+        return -ESTALE;
+    return held || (want.ino == got.ino && want.dev == got.dev) ? 0 : -ESTALE;
 }
 
 /* The command starts where the view now leads, not in the directory below the mounts. */
@@ -358,7 +422,7 @@ static long allow_descriptors(const struct plan *p)
 
 long mount_view(struct launch *l)
 {
-    struct view v = { .l = l, .source_fd = -1, .mask_fd = -1 };
+    struct view v = { .l = l, .source_fd = -1, .mask_fd = -1, .parent_fd = -1 };
     const struct plan *p = &l->plan;
 
     v.trees = launch_alloc(l, p->mount_count + 1, sizeof *v.trees);
@@ -368,6 +432,7 @@ long mount_view(struct launch *l)
     long r = allow_descriptors(p);
     if (r >= 0)
         r = take_copies(&v);
+    view_changed(&v, "/");
     if (r >= 0)
         r = close_everything(l);
     if (r >= 0)

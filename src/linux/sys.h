@@ -147,7 +147,7 @@ static inline long checked_syscall(long nr, long a, long b, long c, long d, long
 #define SYS_O_NOFOLLOW  0400000
 #endif
 
-/* ---- text and memory (linux/text.c) ---------------------------------------------------------- */
+/* ---- text and memory (linux/text.c) ---- */
 
 void *memcpy(void *to, const void *from, size_t len);
 void *memset(void *to, int byte, size_t len);
@@ -160,8 +160,7 @@ size_t text_append(char *to, size_t cap, const char *s);
 size_t text_append_u64(char *to, size_t cap, uint64_t v);
 uint64_t text_to_u64(const char *s);
 
-/* ---- small things that several steps need (linux/file.c) --------------------------------------
- */
+/* ---- small things that several steps need (linux/file.c) ---- */
 
 struct file_id {
     uint64_t dev, ino, mount;
@@ -174,11 +173,14 @@ struct file_id {
  * followed anywhere; paths longer than PATH_MAX are walked in pieces.
  */
 long file_open_path(const char *path);
+/* One name below dirfd. */
+long file_open_at(int dirfd, const char *name);
 /* The same for a path's parent; *ret_name points at the last component inside path. */
 long file_open_parent(const char *path, const char **ret_name);
 long file_identify(int fd, struct file_id *ret);
-/* The same by name, following no last symlink: for looking again, not for opening. */
-long file_identify_path(const char *path, struct file_id *ret);
+/* The same by one name below dirfd, which may be a symlink itself: for looking again, not for
+ * opening. */
+long file_identify_at(int dirfd, const char *name, struct file_id *ret);
 /* Writes text to an existing file relative to dirfd. */
 long file_write(int dirfd, const char *path, const char *text);
 void file_close(int fd);

@@ -32,8 +32,8 @@
  * A registry file names the placeholders in one directory. Its own name is "<dev>-<ino>" of that
  * directory, in hex. It starts with struct hold_header and the directory's path; from
  * HOLD_ENTRIES_AT on there are struct hold_entry. Every run that uses them holds a shared flock;
- * whoever can turn his into an exclusive one, with the registry directory locked, was the last and
- * removes them.
+ * whoever can turn his into an exclusive one, with the registry directory locked, was the last: he
+ * removes them and cuts the entries off. The file itself stays for the next run.
  */
 /*
  * What a placeholder looks like: a socket without any permission; a regular file with the sticky

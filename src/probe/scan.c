@@ -119,7 +119,7 @@ int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const cha
     return r;
 }
 
-/* ---- who and where ------------------------------------------------------------------------- */
+/* ---- who and where ---- */
 
 static int32_t find_cwd(struct scan *s, const char *cwd)
 {
@@ -268,7 +268,7 @@ static int32_t find_keeps(struct scan *s)
     return ABX_OK;
 }
 
-/* ---- rules --------------------------------------------------------------------------------- */
+/* ---- rules ---- */
 
 /* Splits "~…" off: the directory that it means, and the rest, relative to it. */
 static int32_t expand_home(struct scan *s, const struct policy_rule *rule,

@@ -18,13 +18,17 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/io.h"
 
-#define HOLD_REPAIRS_PER_RUN 32
+#define HOLD_REPAIRS_PER_RUN 16
+#define HOLD_FILES_LISTED    256
+#define HOLD_FILE_LEN        33 /* "<dev>-<ino>" */
+#define HOLD_KEEP_SECONDS    (30L * 24 * 3600)
 
 void hold_init(struct hold *h)
 {
@@ -32,8 +36,7 @@ void hold_init(struct hold *h)
     h->count = 0;
 }
 
-/* ---- the registry directory --------------------------------------------------------------------
- */
+/* ---- the registry directory ---- */
 
 /* Makes the last component and the ones above it, as mkdir -p with mode 0700. */
 static int make_directories(const char *path)
@@ -99,8 +102,7 @@ static int32_t open_registry(struct hold *h, const char *const *state_dirs, abx_
     return code;
 }
 
-/* ---- one directory ------------------------------------------------------------------------------
- */
+/* ---- one directory ---- */
 
 static void registry_name(char *name, size_t size, const struct stat *st)
 {
@@ -142,7 +144,10 @@ static int open_directory(struct hold *h, const struct plan_hold *hold)
         return -errno;
     if (flock(file, LOCK_SH | LOCK_NB) < 0)
         return -errno; /* cannot be: exclusive locks are held only with the registry locked */
-    int r = write_header(file, &st, hold->directory);
+    struct stat old;
+    if (fstat(file, &old) < 0)
+        return -errno;
+    int r = old.st_size == 0 ? write_header(file, &st, hold->directory) : 0;
     if (r < 0)
         return r;
 
@@ -253,8 +258,7 @@ static int fill_directory(int dir, int file, const struct plan_hold *hold)
     return 0;
 }
 
-/* ---- repair
- * -------------------------------------------------------------------------------------- */
+/* ---- repair ---- */
 
 static void remove_entry(int dir, struct hold_entry *entry)
 {
@@ -282,6 +286,8 @@ static void remove_entries(int dir, int file)
             remove_entry(dir, &entries[i]);
         at += (off_t)(count * sizeof entries[0]);
     }
+    if (at > HOLD_ENTRIES_AT && ftruncate(file, HOLD_ENTRIES_AT) < 0)
+        return; /* entries of what is gone do no harm */
 }
 
 /* The directory that a registry file speaks of, if it still is the same one. */
@@ -305,45 +311,70 @@ static int open_recorded(int file)
     return TAKE_FD(dir);
 }
 
+/* A file that nobody has used for so long goes; until then its directory need not make another. */
+static bool is_old(const struct stat *st)
+{
+    return time(NULL) - st->st_mtime > HOLD_KEEP_SECONDS;
+}
+
 static void repair_file(int registry, const char *name)
 {
     _fd_ int file = openat(registry, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
 
-    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) < 0)
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) < 0 || fstat(file, &st) < 0)
         return; /* in use */
-    _fd_ int dir = open_recorded(file);
+    bool empty = st.st_size <= HOLD_ENTRIES_AT;
+    _fd_ int dir = empty ? -EAGAIN : open_recorded(file);
     if (dir >= 0)
         remove_entries(dir, file);
-    /* A directory that is gone took its placeholders along; one that cannot be reached now may
-     * return. */
-    if (dir >= 0 || dir == -ENOENT || dir == -ESTALE || dir == -ENOTDIR)
+    /* A directory that is gone took its placeholders along; one that cannot be reached may return.
+     */
+    if (dir == -ENOENT || dir == -ESTALE || dir == -ENOTDIR || (empty && is_old(&st)))
         (void)unlinkat(registry, name, 0);
 }
 
-/* Placeholders whose runs are dead (their locks are free): a power cut, or a killed keeper and
- * host. */
-static void repair(struct hold *h)
+/* The registry's files, up to a number; how many there are. */
+static size_t list_files(int registry, char (*names)[HOLD_FILE_LEN + 1], size_t max)
 {
-    int copy = openat(h->registry, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = openat(registry, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
-    int left = HOLD_REPAIRS_PER_RUN;
+    size_t n = 0;
 
     if (!list) {
         fd_close(copy);
-        return;
+        return 0;
     }
-    while (left > 0 && (entry = readdir(list)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
-        repair_file(h->registry, entry->d_name);
-        left--;
-    }
+    while (n < max && (entry = readdir(list)) != NULL)
+        if (strlen(entry->d_name) == HOLD_FILE_LEN)
+            memcpy(names[n++], entry->d_name, HOLD_FILE_LEN + 1);
     (void)closedir(list);
+    return n;
 }
 
-/* ---- life
- * ------------------------------------------------------------------------------------------ */
+/*
+ * Placeholders whose runs are dead (their locks are free): a power cut, or a killed keeper and
+ * host. A few files are looked at in each run, beginning anywhere; those of its own directories are
+ * taken over in any case, since a placeholder counts as absent.
+ */
+static void repair(struct hold *h)
+{
+    char names[HOLD_FILES_LISTED][HOLD_FILE_LEN + 1];
+    size_t n = list_files(h->registry, names, HOLD_FILES_LISTED);
+    struct timespec now;
+    struct stat st;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    for (size_t i = 0; i < MIN_OF(n, (size_t)HOLD_REPAIRS_PER_RUN); i++) {
+        const char *name = names[((size_t)now.tv_nsec + i) % n];
+        if (fstatat(h->registry, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (st.st_size > HOLD_ENTRIES_AT || is_old(&st)))
+            repair_file(h->registry, name);
+    }
+}
+
+/* ---- life ---- */
 
 int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *state_dirs,
                   abx_error **err)
@@ -382,21 +413,11 @@ int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
 
 void hold_release(struct hold *h)
 {
-    struct stat st;
-    char name[40];
-
     if (h->registry < 0 || flock(h->registry, LOCK_EX) < 0)
         return;
-    for (unsigned i = 0; i < h->count; i++) {
-        /* A file without a name was released by the keeper: what it says is void. */
-        if (fstat(h->files[i], &st) < 0 || st.st_nlink == 0)
-            continue;
-        if (flock(h->files[i], LOCK_EX | LOCK_NB) < 0 || fstat(h->dirs[i], &st) < 0)
-            continue;
-        remove_entries(h->dirs[i], h->files[i]);
-        registry_name(name, sizeof name, &st);
-        (void)unlinkat(h->registry, name, 0);
-    }
+    for (unsigned i = 0; i < h->count; i++)
+        if (flock(h->files[i], LOCK_EX | LOCK_NB) == 0)
+            remove_entries(h->dirs[i], h->files[i]);
     (void)flock(h->registry, LOCK_UN);
 }
 

@@ -42,8 +42,7 @@ static int item_by_name(const char *name)
     return -1;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
 static void collect(int fd, struct probe_facts *facts)
 {
@@ -85,8 +84,7 @@ static int32_t ask_launcher(const struct image *image, struct probe_facts *facts
     return code;
 }
 
-/* ---- storing
- * -------------------------------------------------------------------------------------- */
+/* ---- storing ---- */
 
 /* What must be the same for an answer to count. */
 static bool put_key(struct buf *b)

@@ -68,8 +68,7 @@ static void set_lifeline(struct run *r, int fd)
     fd_close(old);
 }
 
-/* ---- messages
- * -------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static int take_passed_fd(struct msghdr *header)
 {
@@ -167,8 +166,7 @@ static bool read_message(struct run *r)
     return true;
 }
 
-/* ---- start
- * ------------------------------------------------------------------------------------------ */
+/* ---- start ---- */
 
 static int32_t open_streams(struct run *r, const struct run_request *q, int *child_fds,
                             abx_error **err)
@@ -287,8 +285,7 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
     return code == ABX_OK ? await_start(r, plan, err) : code;
 }
 
-/* ---- while it runs
- * ------------------------------------------------------------------------------------ */
+/* ---- while it runs ---- */
 
 bool run_reap(struct run_rest *rest, bool wait)
 {
