@@ -100,7 +100,8 @@ struct abx_process {
     unsigned pins; /* dispatchers at work on it */
     struct run run;
     struct active active;
-    int epoll_fd; /* of this run's descriptors; in the manager's */
+    int epoll_fd; /* of this run's descriptors and of done_fd; in the manager's */
+    int done_fd;  /* eventfd: readable from the end on, when the others are closed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool finished;

@@ -302,8 +302,7 @@ void manager_forget(abx_manager *m, abx_process *p)
         if (p->next)
             p->next->prev = p->prev;
         p->prev = NULL;
-        if (!p->finished)
-            (void)epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
+        (void)epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL); /* it may have ended */
     }
     while (p->pins > 0)
         (void)pthread_cond_wait(&m->idle, &m->lock);

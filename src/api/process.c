@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,17 +81,33 @@ int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result,
 
 static int watch_fds(abx_process *p)
 {
-    const int fds[] = { p->run.status_fd, p->run.pidfd, p->run.streams[1].fd,
-                        p->run.streams[2].fd };
     struct epoll_event event = { .events = EPOLLIN };
 
+    p->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (p->epoll_fd < 0)
+    if (p->done_fd < 0 || p->epoll_fd < 0)
         return -errno;
+    const int fds[] = { p->done_fd, p->run.status_fd, p->run.pidfd, p->run.streams[1].fd,
+                        p->run.streams[2].fd };
     for (size_t i = 0; i < ARRAY_LEN(fds); i++)
         if (fds[i] >= 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return -errno;
     return 0;
+}
+
+/* With p->lock held: the run is over, and whoever waits or polls learns it. */
+static void finish_locked(abx_process *p)
+{
+    const uint64_t one = 1;
+
+    if (p->finished)
+        return;
+    p->finished = true;
+    (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
+    if (write(p->done_fd, &one, sizeof one) != (ssize_t)sizeof one)
+        return; /* cannot be: the counter is 0 */
+    manager_leave(p->manager, &p->active);
+    (void)pthread_cond_broadcast(&p->changed);
 }
 
 static int32_t process_start(abx_process *p, abx_error **err)
@@ -102,7 +119,13 @@ static int32_t process_start(abx_process *p, abx_error **err)
     int r = watch_fds(p);
     if (r < 0)
         return err_sys(err, ABX_E_IO, r, "watch a process");
-    return manager_watch(p->manager, p, err);
+    code = manager_watch(p->manager, p, err);
+    /* A very short command may have ended while it was being started. */
+    (void)pthread_mutex_lock(&p->lock);
+    if (code == ABX_OK && run_ended(&p->run))
+        finish_locked(p);
+    (void)pthread_mutex_unlock(&p->lock);
+    return code;
 }
 
 static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_process **ret,
@@ -117,7 +140,7 @@ static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_proces
         return err_nomem(err);
     p->command = c;
     p->manager = m;
-    p->epoll_fd = -1;
+    p->epoll_fd = p->done_fd = -1;
     (void)pthread_mutex_init(&p->lock, NULL);
     (void)pthread_cond_init(&p->changed, NULL);
     run_init(&p->run);
@@ -157,12 +180,9 @@ static int32_t pump_locked(abx_process *p, int timeout_ms, abx_error **err)
     if (p->finished)
         return ABX_OK;
     int32_t code = run_pump(&p->run, timeout_ms, err);
-    if (run_ended(&p->run)) {
-        (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
-        p->finished = true;
-        manager_leave(p->manager, &p->active);
-    }
-    (void)pthread_cond_broadcast(&p->changed);
+    if (run_ended(&p->run))
+        finish_locked(p);
+    (void)pthread_cond_broadcast(&p->changed); /* stopped, continued */
     return code;
 }
 
@@ -287,6 +307,7 @@ void abx_process_free(abx_process *p)
         run_done(&p->run, NULL);
     }
     fd_close(p->epoll_fd);
+    fd_close(p->done_fd);
     (void)pthread_cond_destroy(&p->changed);
     (void)pthread_mutex_destroy(&p->lock);
     free(p);

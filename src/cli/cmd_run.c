@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -152,6 +153,7 @@ static int run_session(struct run_options *o, struct session *s)
     abx_error *err = NULL;
     abx_result *result = NULL;
 
+    (void)malloc_trim(0); /* from now on this is one of the processes that only wait */
     if (abx_process_tty_fd(s->process) >= 0) {
         s->terminal = &terminal;
         terminal_open(&terminal, abx_process_tty_fd(s->process));
