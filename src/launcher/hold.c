@@ -44,6 +44,7 @@ static void release_directory(const struct holds *h, unsigned i)
 
     if (TRY2(__NR_flock, file, LOCK_EX_OP | LOCK_NB_OP) < 0)
         return; /* another run still needs them */
+
     while ((n = TRY4(__NR_pread64, file, entries, sizeof entries, at)) >= (long)sizeof entries[0]) {
         size_t count = (size_t)n / sizeof entries[0];
         for (size_t e = 0; e < count; e++)
@@ -75,7 +76,9 @@ void hold_release(const struct holds *h)
 {
     if (h->count == 0 || TRY2(__NR_flock, h->registry, LOCK_EX_OP) < 0)
         return;
-    for (unsigned i = 0; i < h->count; i++)
+    for (unsigned i = 0; i < h->count; i++) {
         release_directory(h, i);
+        (void)TRY2(__NR_flock, h->files[i], LOCK_UN_OP);
+    }
     (void)TRY2(__NR_flock, h->registry, LOCK_UN_OP);
 }

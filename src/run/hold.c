@@ -415,9 +415,11 @@ void hold_release(struct hold *h)
 {
     if (h->registry < 0 || flock(h->registry, LOCK_EX) < 0)
         return;
-    for (unsigned i = 0; i < h->count; i++)
+    for (unsigned i = 0; i < h->count; i++) {
         if (flock(h->files[i], LOCK_EX | LOCK_NB) == 0)
             remove_entries(h->dirs[i], h->files[i]);
+        (void)flock(h->files[i], LOCK_UN); /* the next run may come before we are gone */
+    }
     (void)flock(h->registry, LOCK_UN);
 }
 
