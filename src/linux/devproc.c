@@ -27,19 +27,16 @@ static const char *const dev_links[][2] = {
 long dev_open_nodes(struct launch *l, int *nodes)
 {
     for (size_t i = 0; i < DEV_NODE_COUNT; i++) {
-        l->object = dev_paths[i];
-        long fd = file_open_path(dev_paths[i]);
-        if (fd < 0)
-            return fd;
         struct file_id id;
-        long r = file_identify((int)fd, &id);
-        if (r >= 0 && (id.mode & S_IFMT) != S_IFCHR)
-            r = -ENODEV;
-        long tree = r < 0 ? r : mountapi_clone((int)fd);
-        file_close((int)fd);
+
+        l->object = dev_paths[i];
+        long tree = mountapi_clone_at(SYS_AT_FDCWD, dev_paths[i]);
         if (tree < 0)
             return tree;
         nodes[i] = (int)tree;
+        long r = file_identify((int)tree, &id);
+        if (r < 0 || (id.mode & S_IFMT) != S_IFCHR)
+            return r < 0 ? r : -ENODEV;
     }
     return 0;
 }
@@ -48,16 +45,7 @@ static long add_node(struct launch *l, int dev, size_t i, int tree)
 {
     l->object = dev_paths[i];
     long r = SYS4(__NR_mknodat, dev, dev_names[i], S_IFREG | 0666, 0);
-    if (r < 0)
-        return r;
-    long target = SYS4(__NR_openat, dev, dev_names[i], SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC,
-                       0);
-    if (target < 0)
-        return target;
-    r = mountapi_attach(tree, (int)target);
-    file_close((int)target);
-    file_close(tree);
-    return r;
+    return r < 0 ? r : mountapi_attach_at(tree, dev, dev_names[i]);
 }
 
 static long add_submount(int dev, const char *name, long tree)
@@ -65,16 +53,7 @@ static long add_submount(int dev, const char *name, long tree)
     if (tree < 0)
         return tree;
     long r = SYS3(__NR_mkdirat, dev, name, 0755);
-    if (r < 0)
-        return r;
-    long target = SYS4(__NR_openat, dev, name,
-                       SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
-    if (target < 0)
-        return target;
-    r = mountapi_attach((int)tree, (int)target);
-    file_close((int)target);
-    file_close((int)tree);
-    return r;
+    return r < 0 ? r : mountapi_attach_at((int)tree, dev, name);
 }
 
 /* Private since 4.7: every devpts mount is an instance of its own. */

@@ -61,5 +61,7 @@ long mountapi_clone(int fd);                      /* a detached copy of the moun
 long mountapi_clone_at(int fd, const char *name); /* … of one entry below fd, without submounts */
 long mountapi_set(int fd, uint64_t set, bool recursive);
 long mountapi_attach(int tree, int target);
+/* … onto one name below dir; a symlink there is not followed. */
+long mountapi_attach_at(int tree, int dir, const char *name);
 
 #endif

@@ -100,9 +100,7 @@ static long view_open(struct view *v, const char *path)
 
 static long open_entry(struct view *v, const struct mount_op *op)
 {
-    long fd = view_open(v, op->path);
-
-    return op_is_mask(op) ? fd : check_entry(op, fd); /* whatever it is now, a mask hides it */
+    return check_entry(op, view_open(v, op->path));
 }
 
 static bool op_may_miss(const struct mount_op *op, long r)
@@ -204,8 +202,6 @@ static long tree_for(struct view *v, uint32_t i, int target)
 
     if (v->trees[i] >= 0)
         return v->trees[i];
-    if (op_is_mask(op))
-        return mountapi_clone_at(v->mask_fd, op->kind == MOUNT_MASK_DIR ? "d" : "f");
 
     long tree = mountapi_clone(target);
     if (tree < 0 || op->kind == MOUNT_PIN)
@@ -229,10 +225,43 @@ static bool is_unmakeable(const struct mount_op *op)
     return r == -EACCES || r == -EROFS;
 }
 
+/*
+ * Masks and placeholders go by name, without opening what is there: whatever it is, it is to be
+ * covered, and (5) makes sure that the name leads to the cover.
+ */
+static long apply_on_name(struct view *v, uint32_t i)
+{
+    const struct mount_op *op = &v->l->plan.mounts[i];
+    const char *name;
+    long parent = view_parent(v, op->path, &name);
+
+    if (op_may_miss(op, parent))
+        return 0;
+    if (parent < 0)
+        return parent;
+    bool mask = op_is_mask(op);
+    long tree = mask ? mountapi_clone_at(v->mask_fd, op->kind == MOUNT_MASK_DIR ? "d" : "f")
+                     : mountapi_clone_at((int)parent, name);
+    long r = tree < 0 || mask ? tree : mountapi_set((int)tree, MOUNT_ATTR_RDONLY, false);
+    if (r >= 0) {
+        r = mountapi_attach_at((int)tree, (int)parent, name);
+        v->trees[i] = (int)tree;
+    }
+    if (r < 0 && (op_may_miss(op, r) || (r == -ENOENT && is_unmakeable(op)))) {
+        v->trees[i] = -1;
+        return 0;
+    }
+    view_changed(v, op->path);
+    return r;
+}
+
 static long apply_on_entry(struct view *v, uint32_t i)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
     bool early = op->flags & MOUNT_EARLY;
+
+    if (op_is_mask(op) || (op->flags & MOUNT_HELD))
+        return apply_on_name(v, i);
 
     if ((op->kind == MOUNT_BIND_RW || early) && v->trees[i] < 0)
         return 0; /* optional, and not there */
@@ -240,7 +269,7 @@ static long apply_on_entry(struct view *v, uint32_t i)
     long target = early ? view_open(v, op->path) : open_entry(v, op);
     if (target == -EACCES && (op->flags & MOUNT_CWD))
         target = open_cwd(op);
-    if (op_may_miss(op, target) || (target == -ENOENT && is_unmakeable(op)))
+    if (op_may_miss(op, target))
         return 0;
     if (target < 0)
         return target;

@@ -35,7 +35,7 @@ long mountapi_clone(int fd)
 
 long mountapi_clone_at(int fd, const char *name)
 {
-    return SYS3(__NR_open_tree, fd, name, CLONE_FLAGS);
+    return SYS3(__NR_open_tree, fd, name, CLONE_FLAGS | SYS_AT_NOFOLLOW);
 }
 
 /* Private as well: a copy would follow what the host mounts below its original. */
@@ -45,6 +45,11 @@ long mountapi_set(int fd, uint64_t set, bool recursive)
 
     return SYS5(__NR_mount_setattr, fd, "", SYS_AT_EMPTY_PATH | (recursive ? SYS_AT_RECURSIVE : 0),
                 &attr, sizeof attr);
+}
+
+long mountapi_attach_at(int tree, int dir, const char *name)
+{
+    return SYS5(__NR_move_mount, tree, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 long mountapi_attach(int tree, int target)

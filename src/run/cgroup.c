@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -29,6 +30,7 @@
 #define CGROUP_FILE_MAX   65536
 #define CGROUP_PATH_MAX   4096
 #define CGROUP_CANDIDATES 2
+#define CGROUP2_MAGIC     0x63677270
 
 void cgroup_init(struct cgroup *g)
 {
@@ -54,51 +56,45 @@ static bool find_line(const char *text, const char *key, char *ret, size_t size)
     return false;
 }
 
-/* Where the unified hierarchy is mounted: the fifth field of its line in mountinfo. */
-static bool find_mount(char *ret, size_t size)
-{
-    _buf_ struct buf b = { .limit = CGROUP_FILE_MAX };
-
-    if (io_read_file(AT_FDCWD, "/proc/self/mountinfo", &b) < 0 || !b.data)
-        return false;
-    char *save = NULL;
-    for (char *line = strtok_r(b.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        char root[CGROUP_PATH_MAX], point[CGROUP_PATH_MAX];
-        if (!strstr(line, " - cgroup2 ") ||
-            sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2 || strcmp(root, "/") != 0 ||
-            strlen(point) >= size)
-            continue;
-        memcpy(ret, point, strlen(point) + 1);
-        return true;
-    }
-    return false;
-}
-
-static bool find_own(char *ret, size_t size)
-{
-    _buf_ struct buf b = { .limit = CGROUP_FILE_MAX };
-    char mount[CGROUP_PATH_MAX], path[CGROUP_PATH_MAX];
-
-    if (io_read_file(AT_FDCWD, "/proc/self/cgroup", &b) < 0 || !b.data ||
-        !find_line(b.data, "0::", path, sizeof path) || strstr(path, "/..") ||
-        !find_mount(mount, sizeof mount))
-        return false;
-    int n = snprintf(ret, size, "%s%s", mount, strcmp(path, "/") == 0 ? "" : path);
-    return n > 0 && (size_t)n < size;
-}
-
-/* Does the directory pass on a controller that we have a use for? */
-static bool passes_on(int dir)
+static bool has_controller(int dir, const char *path)
 {
     _buf_ struct buf b = { .limit = CGROUP_PATH_MAX };
 
 #ifdef ABX_TESTING
     if (getenv("ABX_TEST_CGROUP"))
-        return true; /* hosts whose controllers are elsewhere: the life of a group can still be
-                        tested */
+        return true; /* hosts whose controllers are elsewhere: a group's life can still be tested */
 #endif
-    return io_read_file(dir, "cgroup.subtree_control", &b) == 0 && b.data &&
+    return io_read_file(dir, path, &b) == 0 && b.data &&
            (strstr(b.data, "memory") || strstr(b.data, "pids"));
+}
+
+/* Where the unified hierarchy is mounted, if it has a use for us; a run has no time to search. */
+static const char *find_mount(void)
+{
+    static const char *const places[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+    struct statfs fs;
+
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        char file[64];
+        if (statfs(places[i], &fs) < 0 || fs.f_type != CGROUP2_MAGIC)
+            continue;
+        (void)snprintf(file, sizeof file, "%s/cgroup.subtree_control", places[i]);
+        return has_controller(AT_FDCWD, file) ? places[i] : NULL;
+    }
+    return NULL;
+}
+
+static bool find_own(char *ret, size_t size)
+{
+    _buf_ struct buf b = { .limit = CGROUP_FILE_MAX };
+    char path[CGROUP_PATH_MAX];
+    const char *mount = find_mount();
+
+    if (!mount || io_read_file(AT_FDCWD, "/proc/self/cgroup", &b) < 0 || !b.data ||
+        !find_line(b.data, "0::", path, sizeof path) || strstr(path, "/.."))
+        return false;
+    int n = snprintf(ret, size, "%s%s", mount, strcmp(path, "/") == 0 ? "" : path);
+    return n > 0 && (size_t)n < size;
 }
 
 /* The directory in which a group can be made, or -errno. */
@@ -111,7 +107,8 @@ static int find_parent(void)
     for (int i = 0; i < CGROUP_CANDIDATES; i++) {
         _fd_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir >= 0 && faccessat(dir, ".", W_OK, AT_EACCESS) == 0 &&
-            faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) == 0 && passes_on(dir))
+            faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
+            has_controller(dir, "cgroup.subtree_control"))
             return TAKE_FD(dir);
         char *slash = strrchr(path, '/');
         if (!slash || slash == path)
