@@ -148,8 +148,8 @@ long command_start(struct launch *l)
 
     long fault = sys_fault();
     long pid = fault ? -fault
-                     : launcher_clone_vm(CLONE_VM | CLONE_VFORK | SIGCHLD,
-                                         command_stack + sizeof command_stack, command_main, l);
+                     : sys_clone_vm(CLONE_VM | CLONE_VFORK | SIGCHLD,
+                                    command_stack + sizeof command_stack, command_main, l);
     if (pid < 0)
         return pid;
     return l->command_error < 0 ? l->command_error : pid;

@@ -21,16 +21,16 @@ struct pollfd_kernel {
     short events, revents;
 };
 
+/* All but the network's, which pid 1 has made for it (linux/netns.c). */
 static unsigned long namespace_flags(const struct plan *p)
 {
     static const struct {
         uint32_t layer;
         unsigned long flag;
     } table[] = {
-        { LAYER_USERNS, CLONE_NEWUSER },     { LAYER_MOUNTS, CLONE_NEWNS },
-        { LAYER_PIDNS, CLONE_NEWPID },       { LAYER_NETNS, CLONE_NEWNET },
-        { LAYER_IPCNS, CLONE_NEWIPC },       { LAYER_UTSNS, CLONE_NEWUTS },
-        { LAYER_CGROUPNS, CLONE_NEWCGROUP },
+        { LAYER_USERNS, CLONE_NEWUSER }, { LAYER_MOUNTS, CLONE_NEWNS },
+        { LAYER_PIDNS, CLONE_NEWPID },   { LAYER_IPCNS, CLONE_NEWIPC },
+        { LAYER_UTSNS, CLONE_NEWUTS },   { LAYER_CGROUPNS, CLONE_NEWCGROUP },
     };
     unsigned long flags = SIGCHLD;
 

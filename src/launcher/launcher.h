@@ -15,9 +15,6 @@
 int launcher_main(int argc, const char *const *argv, const char *const *envp);
 ATTR_NORETURN void launcher_exit(int code);
 
-/* clone(flags, stack) whose child calls fn(arg) on the new stack; fn does not return. */
-long launcher_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void *arg);
-
 int keeper_run(struct launch *l, const char *cgroup);
 ATTR_NORETURN void init_run(struct launch *l);
 /* Starts the command; returns its pid once it was executed, or -errno with l->command_step set. */

@@ -73,11 +73,13 @@ static const struct step steps[] = {
     /* name         layer           apply            */
     { "identity",   LAYER_USERNS,   userns_map_self  }, /* first: grants what the rest needs */
     { "session",    LAYER_COUNT,    step_session     },
-    { "loopback",   LAYER_NETNS,    netns_loopback   },
+    { "netns",      LAYER_NETNS,    netns_begin      }, /* takes its time elsewhere */
     { "keyring",    LAYER_COUNT,    step_keyring     },
     { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
     { "hostname",   LAYER_UTSNS,    step_hostname    },
     { "mounts",     LAYER_MOUNTS,   mount_view       },
+    { "loopback",   LAYER_NETNS,    netns_join       },
+    { "close",      LAYER_MOUNTS,   mount_close      },
     { "terminal",   LAYER_MOUNTS,   step_terminal    },
     { "limits",     LAYER_LIMITS,   limits_apply     },
     { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */

@@ -25,8 +25,11 @@ struct launch {
     uint32_t landlock_abi;
 
     uint32_t umask_bits; /* the caller's; the steps work without one */
-    const char *object;  /* what the running step works on; named in its error */
-    long command_error;  /* written by the command's process before it ends: -errno of exec */
+    int netns_helper;    /* its pid */
+    long netns_result;   /* what it leaves: a descriptor of the namespace, or -errno */
+
+    const char *object; /* what the running step works on; named in its error */
+    long command_error; /* written by the command's process before it ends: -errno of exec */
     const char *command_step;
 };
 
@@ -37,7 +40,10 @@ void *launch_alloc(struct launch *l, size_t count, size_t size);
 long userns_map_self(struct launch *l);           /* in the new namespace, by itself */
 long userns_map_child(struct launch *l, int pid); /* from outside, by root */
 long netns_loopback(struct launch *l);
+long netns_begin(struct launch *l); /* a helper makes the namespace … */
+long netns_join(struct launch *l);  /* … and pid 1 enters it */
 long mount_view(struct launch *l);
+long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
 long dev_mount(struct launch *l, const struct mount_op *op, int source, const int *nodes);
 long dev_open_nodes(struct launch *l, int *nodes); /* before the host's /dev is closed */
 long proc_mount(struct launch *l, const struct mount_op *op);

@@ -424,14 +424,18 @@ static long open_start(struct view *v)
     return 0;
 }
 
-/* All at once: there may be thousands. Only the start directory stays, in a place of its own. */
-static long close_trees(struct view *v)
+/*
+ * All at once: there may be thousands. Only the start directory stays, in a place of its own. Not
+ * part of mount_view, because the network's helper may still be using descriptors of its own then.
+ */
+long mount_close(struct launch *l)
 {
-    if (v->l->cwd_fd != LAUNCH_FD_CWD) {
-        long r = SYS3(__NR_dup3, v->l->cwd_fd, LAUNCH_FD_CWD, SYS_O_CLOEXEC);
+    l->object = "descriptors";
+    if (l->cwd_fd != LAUNCH_FD_CWD) {
+        long r = SYS3(__NR_dup3, l->cwd_fd, LAUNCH_FD_CWD, SYS_O_CLOEXEC);
         if (r < 0)
             return r;
-        v->l->cwd_fd = LAUNCH_FD_CWD;
+        l->cwd_fd = LAUNCH_FD_CWD;
     }
     return SYS3(__NR_close_range, LAUNCH_FD_CWD + 1, ~0u, 0);
 }
@@ -474,8 +478,5 @@ long mount_view(struct launch *l)
         r = verify_op(&v, i);
     if (r >= 0)
         r = open_start(&v);
-    if (r < 0)
-        return r;
-
-    return close_trees(&v);
+    return r;
 }

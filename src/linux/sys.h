@@ -126,6 +126,9 @@ static inline long checked_syscall(long nr, long a, long b, long c, long d, long
 #define TRY1(nr, a)             TRY6(nr, a, 0, 0, 0, 0, 0)
 #define TRY0(nr)                TRY6(nr, 0, 0, 0, 0, 0, 0)
 
+/* clone(flags) whose child calls fn(arg) on the new stack (linux/clone.c); fn does not return. */
+long sys_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void *arg);
+
 /* Constants of the kernel's interface that need no header of a libc. */
 #define SYS_AT_FDCWD      (-100)
 #define SYS_AT_EMPTY_PATH 0x1000
