@@ -16,7 +16,7 @@ help:
 	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
 	@echo 'make clang      build with clang and run the unit tests, in build-clang'
 	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
-	@echo 'make bench      start-up against bare exec and bubblewrap'
+	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
 	@echo 'make fuzz       each fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS), in build-fuzz'
 	@echo 'make install    to DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)'
 	@echo 'make clean      remove the build folders'
@@ -57,9 +57,8 @@ lint:
 	@tools/install-deps build lint
 	@tools/lint
 
-bench: build
-	@tools/install-deps bench
-	@bench/startup $(BUILD)/agentbox
+bench:
+	@BUILD=$(BUILD) bench/run $(BENCH)
 
 fuzz:
 	@tools/install-deps build test lint

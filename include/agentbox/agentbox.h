@@ -41,7 +41,7 @@ extern "C" {
 #define ABX_API
 #endif
 
-/* ---- version ------------------------------------------------------------------------------- */
+/* ---- version ---- */
 
 #define ABX_VERSION_MAJOR 0
 #define ABX_VERSION_MINOR 1
@@ -50,7 +50,7 @@ extern "C" {
 /* "0.1.0": the library that is loaded, which may be newer than the header. */
 ABX_API const char *abx_version(void);
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 #define ABX_OK            0
 #define ABX_E_FORBIDDEN   1 /* the classifier forbids the command; nothing can allow it */
@@ -85,7 +85,7 @@ ABX_API const char *abx_error_name(int32_t code); /* "ABX_E_SANDBOX"; "ABX_E_?" 
 
 ABX_API void abx_free(void *memory);
 
-/* ---- configuration ------------------------------------------------------------------------- */
+/* ---- configuration ---- */
 
 /*
  * A configuration is a set of keys, named as in the config file ("filesystem.rw", "network.mode",
@@ -104,7 +104,7 @@ ABX_API void abx_config_free(abx_config *config);
 ABX_API const char *abx_key_name(size_t index);
 ABX_API const char *abx_key_help(size_t index);
 
-/* ---- manager ------------------------------------------------------------------------------- */
+/* ---- manager ---- */
 
 typedef struct abx_manager abx_manager;
 
@@ -137,7 +137,7 @@ ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
 ABX_API int32_t abx_manager_fd(abx_manager *manager);
 ABX_API int32_t abx_manager_dispatch(abx_manager *manager, int32_t timeout_ms, abx_error **err);
 
-/* ---- commands ------------------------------------------------------------------------------ */
+/* ---- commands ---- */
 
 /*
  * A command goes NEW -> WRAPPED -> SPAWNED. Setters work in NEW only; spawning before wrap is
@@ -198,7 +198,7 @@ ABX_API const char *const *abx_exec_form_envp(const abx_exec_form *form);
 ABX_API const char *abx_exec_form_cwd(const abx_exec_form *form);
 ABX_API size_t abx_exec_form_fds(const abx_exec_form *form, const int32_t **ret_fds);
 
-/* ---- processes ----------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 typedef struct abx_process abx_process;
 typedef struct abx_result abx_result;
@@ -231,7 +231,7 @@ ABX_API int32_t abx_manager_run(abx_manager *manager, abx_command *command, abx_
 ABX_API int32_t abx_exec(const char *shell_text, abx_result **ret_result, abx_error **err);
 ABX_API int32_t abx_exec_args(const char *const *argv, abx_result **ret_result, abx_error **err);
 
-/* ---- results ------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 ABX_API int32_t
 abx_result_exit_code(const abx_result *result); /* 128 + N for a signal; 124 timed out */
@@ -256,7 +256,7 @@ ABX_API const char *const *abx_result_enforced(const abx_result *result);
 ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
 ABX_API void abx_result_free(abx_result *result);
 
-/* ---- what this host can do ----------------------------------------------------------------- */
+/* ---- what this host can do ---- */
 
 #define ABX_STATUS_OK      0
 #define ABX_STATUS_LIMITED 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1003,SC2016,SC2119
 # Signals to a run, the grace period, and what is left when a part of agentbox itself is killed.
 
 setup() {
@@ -16,9 +17,9 @@ now_ms() {
     echo $(($(date +%s%N) / 1000000))
 }
 
-# start_sleeper ARGS…: a run that says "ready" in W and then sleeps, marked.
+# start_sleeper: a run that says "ready" in W and then sleeps, marked.
 start_sleeper() {
-    box_start "$@" -- sh -c "echo >ready; sleep 5000.$MARK & sleep 5000.$MARK"
+    box_start -- sh -c "echo >ready; sleep 5000.$MARK & sleep 5000.$MARK"
     within 5 test -e ready
 }
 
@@ -255,4 +256,23 @@ start_sleeper() {
     box_end
     rm ready
     nothing_left
+}
+
+@test "a run that joined later keeps its protection when the first one ends" {
+    for who in $(everybody); do
+        life_as "$who"
+        box_start -- sh -c 'echo >ready; while [ ! -e first-ends ]; do sleep 0.01; done'
+        first=$BOX
+        within 5 test -e ready
+        box_start -- sh -c '
+            echo >joined; while [ ! -e go ]; do sleep 0.01; done
+            echo x >.mcp.json; mkdir .claude; ln -s /etc .vscode; touch new && mv new .envrc; true'
+        within 5 test -e joined
+        "${AS[@]}" touch first-ends
+        wait "$first"
+        "${AS[@]}" touch go
+        box_end
+        rm -f ready first-ends joined go new
+        nothing_left
+    done
 }

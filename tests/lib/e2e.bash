@@ -13,8 +13,10 @@
 # uid 1001; the suite lists each file twice. Not run as root, there is only "user": ourselves.
 #
 #   box [OPTION…] -- PROGRAM…     runs in the sandbox       inside TEXT    runs shell text there
+#   start_box …                   … in the background, $BOX_PID
 #   refused NAMES ATTEMPT…        the payload's attempt must end with one of NAMES (E1|E2)
 #   allowed ATTEMPT…              … must work
+#   not COMMAND                   must fail
 #   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
@@ -55,6 +57,12 @@ fixture() {
     BOX=$FIX/bin/agentbox
     PAYLOAD=$FIX/bin/payload
     OPTIONS=(--exclude "$D")
+    # Runs as the one whose box it is, with nothing of the caller's session. An array, so that a
+    # command in the background has the pid that is looked for.
+    AS=(env -u XDG_STATE_HOME -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u TMPDIR HOME="$H")
+    if is_other; then
+        AS=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups "${AS[@]}")
+    fi
     mkdir -p "$W" "$D/deep" "$O/sub" "$H" "$S" "$X"
     echo "$SECRET" >"$D/s"
     echo "$SECRET" >"$D/deep/s"
@@ -66,10 +74,12 @@ fixture() {
     made+=("$T")
 }
 
+is_other() {
+    [ "$WHO" = user ] && [ "$(id -u)" -eq 0 ]
+}
+
 own() {
-    if [ "$WHO" = user ] && [ "$(id -u)" -eq 0 ]; then
-        chown -hR "$USER_ID:$USER_ID" "$@"
-    fi
+    ! is_other || chown -hR "$USER_ID:$USER_ID" "$@"
 }
 
 teardown() {
@@ -83,18 +93,20 @@ teardown() {
 made=()
 started=()
 
-# Runs as the one whose box it is, with nothing of the caller's session.
 as_who() {
-    local become=()
-    if [ "$WHO" = user ] && [ "$(id -u)" -eq 0 ]; then
-        become=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups)
-    fi
-    "${become[@]}" env -u XDG_STATE_HOME -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u TMPDIR \
-        HOME="$H" "$@"
+    "${AS[@]}" "$@"
 }
 
+# Bounded: an attempt that blocks fails its test, and not the suite.
 box() {
-    (cd "$W" && as_who "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-)
+    (cd "$W" && exec timeout --foreground -k 2 20 "${AS[@]}" "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-)
+}
+
+# In the background; $BOX_PID is agentbox itself.
+start_box() {
+    (cd "$W" && exec "${AS[@]}" "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-) &
+    BOX_PID=$!
+    started+=("$BOX_PID")
 }
 
 # Names that the text may use; the rest of the environment is the box's.
@@ -118,6 +130,14 @@ refused() {
 
 allowed() {
     refused ok "$@"
+}
+
+# A plain "!" fails no test.
+not() {
+    if "$@"; then
+        echo "should have failed: $*"
+        return 1
+    fi
 }
 
 # Any of these is a refusal to change a file.
@@ -157,7 +177,7 @@ wait_for() {
 }
 
 victim() {
-    as_who HOST_CANARY="$SECRET" sleep 600 >/dev/null 2>&1 3>&- &
+    "${AS[@]}" HOST_CANARY="$SECRET" sleep 600 >/dev/null 2>&1 3>&- &
     VICTIM=$!
     started+=("$VICTIM")
     wait_for grep -qxa sleep "/proc/$VICTIM/comm"
@@ -173,7 +193,7 @@ serve() {
     LOG=$X/log
     : >"$LOG"
     own "$LOG"
-    as_who "$PAYLOAD" serve "$LOG" "$S" "$ABSTRACT" >"$FIX/ports.$BATS_TEST_NUMBER" 2>&1 3>&- &
+    "${AS[@]}" "$PAYLOAD" serve "$LOG" "$S" "$ABSTRACT" >"$FIX/ports.$BATS_TEST_NUMBER" 2>&1 3>&- &
     started+=($!)
     wait_for test -s "$FIX/ports.$BATS_TEST_NUMBER"
     read -r TCP UDP <"$FIX/ports.$BATS_TEST_NUMBER"

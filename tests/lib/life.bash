@@ -59,14 +59,16 @@ box_start() {
     BACKGROUND+=("$BOX")
 }
 
-# box_end: waits for it; the status is in status.
+# box_end: waits for it; the status is in status, as with run.
+# shellcheck disable=SC2034
 box_end() {
     status=0
     wait "$BOX" || status=$?
 }
 
+# What runs inside with the mark (agentbox has it in its arguments too).
 marked() {
-    pgrep -f "[5]000\.$MARK" || true
+    pgrep -f "^(sleep|sh|bash|\\[kworker\\]) .*5000\\.$MARK" || true
 }
 
 # within SECONDS CONDITION…: becomes true in time.
@@ -100,11 +102,12 @@ none_marked() {
     [ -z "$(marked)" ]
 }
 
-gone() { # gone PID…: none of them lives
+gone() { # gone PID…: none of them lives; one that only waits for its new parent to notice does not
     local pid
 
     for pid in "$@"; do
-        [ ! -e "/proc/$pid" ] || return 1
+        [ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null ||
+            [ ! -e "/proc/$pid" ] || return 1
     done
 }
 

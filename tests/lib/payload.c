@@ -66,6 +66,7 @@ static const struct {
     CALL(mount_setattr),
     CALL(move_mount),
     CALL(mq_open),
+    CALL(mq_unlink),
     CALL(msgget),
     CALL(open_by_handle_at),
     CALL(open_tree),
@@ -128,8 +129,11 @@ static const struct attempt attempts[] = {
     { "loopback", try_loopback },           /* TCP to ourselves */
     { "memory", try_memory },               /* MIB: touch that much */
     { "mmap-write", try_mmap_write },       /* PATH: through a shared mapping */
+    { "openat2", try_openat2 },             /* PATH FLAGS MODE */
     { "pair", try_pair },                   /* stream|dgram|seqpacket|raw PATH: socketpair, leave */
     { "passing", try_passing },             /* send and receive a descriptor over a pair */
+    { "peek", try_peek },                   /* PID: read its memory */
+    { "poke", try_poke },                   /* PID: write its memory */
     { "race-rename", try_race_rename },     /* DIR NAME ROUNDS: rename over a protected name */
     { "race-swap", try_race_swap },         /* DIR TARGET ROUNDS: directory <-> symlink, write */
     { "reopen", try_reopen },               /* PATH: open to read, then write by /proc/self/fd */

@@ -30,6 +30,7 @@ long try_xattr(char **args);
 long try_mmap_write(char **args);
 long try_reopen(char **args);
 long try_handle(char **args);
+long try_openat2(char **args);
 long try_identify(char **args);
 long try_race_swap(char **args);
 long try_race_rename(char **args);
@@ -53,5 +54,7 @@ long try_forks(char **args);
 long try_memory(char **args);
 long try_files(char **args);
 long try_daemon(char **args);
+long try_peek(char **args);
+long try_poke(char **args);
 
 #endif

@@ -206,8 +206,13 @@ static void serve_one(FILE *log, const char *what, int fd, bool is_stream)
 
     if (is_stream) {
         int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-        if (peer >= 0)
+        struct timeval limit = { .tv_usec = 200000 };
+        if (peer >= 0) {
+            /* Not closed before the caller has sent: it would take that for a refusal. */
+            (void)setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+            (void)recv(peer, text, sizeof text, 0);
             (void)close(peer);
+        }
     } else {
         (void)recv(fd, text, sizeof text, MSG_DONTWAIT);
     }

@@ -367,40 +367,6 @@ static void freeing_a_process_ends_it(void **state)
     assert_int_equal(kill(keeper, 0), -1);
 }
 
-static void a_caller_without_a_thread_dispatches_itself(void **state)
-{
-    const struct api_case *c = *state;
-    abx_hooks hooks;
-    abx_manager *m;
-    abx_process *p[4];
-    abx_command *command[4];
-    abx_error *e = NULL;
-
-    abx_hooks_init(&hooks, sizeof hooks);
-    hooks.flags = ABX_NO_THREAD;
-    api_ok(abx_manager_new(NULL, &hooks, &m, &e), &e);
-    for (int i = 0; i < 4; i++) {
-        command[i] = api_shell(c, "head -c 500000 /dev/zero; exit 2");
-        api_ok(abx_command_set_stdio(command[i], 1, ABX_STDIO_CAPTURE, -1, &e), &e);
-        api_ok(abx_manager_spawn(m, command[i], &p[i], &e), &e);
-    }
-    for (int i = 0; i < 4; i++) {
-        abx_result *r = NULL;
-        while (abx_process_wait(p[i], 0, &r, NULL) == ABX_E_TIMEOUT) {
-            struct pollfd fd = { .fd = abx_manager_fd(m), .events = POLLIN };
-            assert_int_equal(poll(&fd, 1, 10000), 1);
-            api_ok(abx_manager_dispatch(m, 0, &e), &e);
-        }
-        assert_non_null(r);
-        assert_int_equal(abx_result_exit_code(r), 2);
-        assert_int_equal(abx_result_output_bytes(r, 1), 500000);
-        abx_result_free(r);
-        abx_process_free(p[i]);
-        abx_command_free(command[i]);
-    }
-    abx_manager_free(m);
-}
-
 /* ---- misuse
  * ---------------------------------------------------------------------------------------- */
 
@@ -601,7 +567,6 @@ int main(void)
         API_TEST(waiting_has_a_limit_that_leaves_the_process_running),
         API_TEST(a_stop_is_seen_and_undone),
         API_TEST(freeing_a_process_ends_it),
-        API_TEST(a_caller_without_a_thread_dispatches_itself),
         API_TEST(misuse_is_answered_not_run),
         API_TEST(each_state_allows_its_own_calls_only),
         API_TEST(a_forked_child_may_not_use_the_parents_objects),

@@ -6,6 +6,7 @@
  */
 #include "lib/api_case.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -128,13 +129,19 @@ static void *spawn_many(void *arg)
         abx_command *command = make_command(w, "head -c 100000 /dev/zero; exit 3");
         abx_process *p = NULL;
         abx_result *r = NULL;
+        abx_error *e = NULL;
 
-        bool good = abx_command_set_stdio(command, 1, ABX_STDIO_CAPTURE, -1, NULL) == ABX_OK &&
-                    abx_manager_spawn(w->manager, command, &p, NULL) == ABX_OK &&
-                    (i % 2 == 0 || abx_process_wait(p, 20000, &r, NULL) == ABX_OK);
-        if (r)
-            good = good && abx_result_exit_code(r) == 3 && abx_result_output_bytes(r, 1) == 100000;
+        bool good = abx_command_set_stdio(command, 1, ABX_STDIO_CAPTURE, -1, &e) == ABX_OK &&
+                    abx_manager_spawn(w->manager, command, &p, &e) == ABX_OK &&
+                    (i % 2 == 0 || abx_process_wait(p, 20000, &r, &e) == ABX_OK);
+        if (r && (abx_result_exit_code(r) != 3 || abx_result_output_bytes(r, 1) != 100000)) {
+            (void)fprintf(stderr, "# status %d, %d bytes\n", (int)abx_result_exit_code(r),
+                          (int)abx_result_output_bytes(r, 1));
+            good = false;
+        }
         w->wrong += !good;
+        api_show(e);
+        abx_error_free(e);
         abx_result_free(r);
         abx_process_free(p); /* each second one still runs */
         abx_command_free(command);
@@ -148,6 +155,24 @@ static void processes_of_many_threads_share_the_managers_thread(void **state)
 
     start_all(w, THREADS, *state, spawn_many);
     join_all(w, THREADS);
+}
+
+/* It may be over before the spawn returns; whoever waits or polls hears of it all the same. */
+static void the_end_of_a_short_command_is_never_missed(void **state)
+{
+    for (int i = 0; i < rounds() * 10; i++) {
+        abx_command *command = api_shell(*state, "exit 4");
+        abx_process *p = api_spawn(*state, command);
+        struct pollfd fd = { .fd = abx_process_fd(p), .events = POLLIN };
+
+        if (i % 2)
+            assert_int_equal(poll(&fd, 1, 10000), 1);
+        abx_result *r = api_wait(p, 10000);
+        assert_int_equal(abx_result_exit_code(r), 4);
+        abx_result_free(r);
+        abx_process_free(p);
+        abx_command_free(command);
+    }
 }
 
 static void *spawn_and_leave(void *arg)
@@ -176,6 +201,40 @@ static void a_command_outlives_the_thread_that_spawned_it(void **state)
     abx_process_free(p[0]);
     abx_command_free((abx_command *)(void *)p[1]);
     free(p);
+}
+
+static void a_caller_without_a_thread_dispatches_itself(void **state)
+{
+    const struct api_case *c = *state;
+    abx_hooks hooks;
+    abx_manager *m;
+    abx_process *p[4];
+    abx_command *command[4];
+    abx_error *e = NULL;
+
+    abx_hooks_init(&hooks, sizeof hooks);
+    hooks.flags = ABX_NO_THREAD;
+    api_ok(abx_manager_new(NULL, &hooks, &m, &e), &e);
+    for (int i = 0; i < 4; i++) {
+        command[i] = api_shell(c, "head -c 500000 /dev/zero; exit 2");
+        api_ok(abx_command_set_stdio(command[i], 1, ABX_STDIO_CAPTURE, -1, &e), &e);
+        api_ok(abx_manager_spawn(m, command[i], &p[i], &e), &e);
+    }
+    for (int i = 0; i < 4; i++) {
+        abx_result *r = NULL;
+        while (abx_process_wait(p[i], 0, &r, NULL) == ABX_E_TIMEOUT) {
+            struct pollfd fd = { .fd = abx_manager_fd(m), .events = POLLIN };
+            assert_int_equal(poll(&fd, 1, 10000), 1);
+            api_ok(abx_manager_dispatch(m, 0, &e), &e);
+        }
+        assert_non_null(r);
+        assert_int_equal(abx_result_exit_code(r), 2);
+        assert_int_equal(abx_result_output_bytes(r, 1), 500000);
+        abx_result_free(r);
+        abx_process_free(p[i]);
+        abx_command_free(command[i]);
+    }
+    abx_manager_free(m);
 }
 
 /* ---- cancel
@@ -390,7 +449,7 @@ static void *signal_often(void *arg)
 static void signals_come_from_any_thread(void **state)
 {
     abx_command *command = api_shell(
-        *state, "trap : USR1; trap 'exit 30' TERM; while :; do sleep 0.01; done");
+        *state, "exec 2>&-; trap : USR1; trap 'exit 30' TERM; while :; do sleep 0.01; done");
     abx_process *p = api_spawn(*state, command);
     pthread_t threads[4];
 
@@ -413,7 +472,9 @@ int main(void)
         API_TEST(many_threads_share_a_manager),
         API_TEST(managers_are_independent_of_each_other),
         API_TEST(processes_of_many_threads_share_the_managers_thread),
+        API_TEST(the_end_of_a_short_command_is_never_missed),
         API_TEST(a_command_outlives_the_thread_that_spawned_it),
+        API_TEST(a_caller_without_a_thread_dispatches_itself),
         API_TEST(a_cancel_before_the_start_prevents_it),
         API_TEST(a_cancel_ends_a_run_at_every_moment),
         API_TEST(a_cancel_after_the_end_changes_nothing),

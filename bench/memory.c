@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of an idle sandbox: what the whole machine has less while so many of them sleep, divided
+ * by their number. Counted is all of it: processes, page tables, namespaces, mounts.
+ *
+ * Used is the sum of the kernel's own counters of what is not cache: slab, page tables and kernel
+ * stacks, anonymous and tmpfs pages, per-processor memory. What MemAvailable went down by is
+ * printed beside it and not judged: it counts the dentries and inodes of living mounts as
+ * available, and it moves with everybody's page cache. /proc/meminfo is the machine's, so somebody
+ * else's compiler is in both; hence several rounds and the median.
+ *
+ * Each command writes one byte when it runs, and all hold the write end of that pipe: the bytes say
+ * that all are there, the pipe's end says that nothing of them is left, whoever had to be killed.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define ROUNDS      3u
+#define WAYS        3u
+#define WAIT_MS     120000
+#define SETTLE_MS   250u
+#define SETTLE_MAX  40u   /* times SETTLE_MS */
+#define SETTLE_KIB  1024L /* two looks that differ by less: the machine is quiet */
+#define MEMINFO_MAX 8192
+
+#define IDLE_COMMAND "/bin/sh", "-c", "printf .; exec sleep 1000"
+
+enum { USED, SLAB, TABLES, ANON, PERCPU, AVAILABLE, COLUMNS };
+
+struct meminfo {
+    double kib[COLUMNS]; /* AVAILABLE: negated, so that all grow with what is used */
+};
+
+static double field(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    return at ? strtod(at + strlen(name), NULL) : 0;
+}
+
+static int meminfo_read(struct meminfo *ret)
+{
+    char text[MEMINFO_MAX];
+    _fd_ int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+    if (n < 0)
+        return bench_fail("read /proc/meminfo: %s", strerror(errno));
+    text[n] = '\0';
+    ret->kib[SLAB] = field(text, "\nSlab:");
+    ret->kib[TABLES] = field(text, "\nPageTables:") + field(text, "\nKernelStack:");
+    ret->kib[ANON] = field(text, "\nAnonPages:") + field(text, "\nShmem:");
+    ret->kib[PERCPU] = field(text, "\nPercpu:");
+    ret->kib[AVAILABLE] = -field(text, "\nMemAvailable:");
+    ret->kib[USED] = ret->kib[SLAB] + ret->kib[TABLES] + ret->kib[ANON] + ret->kib[PERCPU];
+    return 0;
+}
+
+struct way {
+    enum metric first;
+    const struct args *args; /* NULL: left out */
+};
+
+static double values[WAYS][ROUNDS][COLUMNS];
+
+/* The machine's memory once it has come to rest, or after SETTLE_MAX looks. */
+static int meminfo_settled(struct meminfo *ret)
+{
+    double last;
+
+    if (meminfo_read(ret) < 0)
+        return -1;
+    for (unsigned i = 0; i < SETTLE_MAX; i++) {
+        last = ret->kib[USED];
+        bench_pause(SETTLE_MS);
+        if (meminfo_read(ret) < 0)
+            return -1;
+        double change = ret->kib[USED] - last;
+        if (change < SETTLE_KIB && change > -SETTLE_KIB)
+            break;
+    }
+    return 0;
+}
+
+/* Reads count bytes, or until the end if count is 0. */
+static int await(int fd, size_t count)
+{
+    int64_t deadline = bench_now() + WAIT_MS * NSEC_PER_MSEC;
+    size_t seen = 0;
+    char bytes[256];
+
+    for (;;) {
+        struct pollfd p = { .fd = fd, .events = POLLIN };
+        int64_t left = (deadline - bench_now()) / NSEC_PER_MSEC;
+
+        if (left <= 0 || poll(&p, 1, (int)left) <= 0)
+            return bench_fail("only %zu of the idle commands were heard of", seen);
+        ssize_t n = read(fd, bytes, sizeof bytes);
+        if (n <= 0)
+            return n == 0 && count == 0 ? 0 : bench_fail("the idle commands ended");
+        seen += (size_t)n;
+        if (count > 0 && seen >= count)
+            return 0;
+    }
+}
+
+/* All of them: started, there, measured; pids are those that the caller has to end. */
+static int hold(const struct args *a, unsigned count, const int pipe_fds[2], pid_t *pids,
+                unsigned *ret_started, struct meminfo *ret)
+{
+    for (; *ret_started < count; ++*ret_started) {
+        pids[*ret_started] = bench_launch(a, pipe_fds[1]);
+        if (pids[*ret_started] < 0)
+            return bench_fail("start '%s': %s", a->v[0], strerror(errno));
+    }
+    if (await(pipe_fds[0], count) < 0 || meminfo_settled(ret) < 0)
+        return -1;
+    for (unsigned i = 0; i < count; i++) {
+        if (waitpid(pids[i], NULL, WNOHANG) != 0)
+            return bench_fail("'%s' ended while it should be idle", a->v[0]);
+    }
+    return 0;
+}
+
+static int measure_one(const struct args *a, unsigned count, pid_t *pids, double ret[COLUMNS])
+{
+    struct meminfo before, during;
+    unsigned started = 0;
+    int ends[2];
+
+    if (meminfo_settled(&before) < 0)
+        return -1;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return bench_fail("pipe: %s", strerror(errno));
+    _fd_ int in = ends[0];
+    _fd_ int out = ends[1];
+    int r = hold(a, count, ends, pids, &started, &during);
+    for (unsigned i = 0; i < started; i++)
+        (void)kill(pids[i], SIGKILL);
+    for (unsigned i = 0; i < started; i++)
+        (void)waitpid(pids[i], NULL, 0);
+    fd_close(TAKE_FD(out));
+    if (r < 0 || await(in, 0) < 0)
+        return -1;
+    for (unsigned i = 0; i < COLUMNS; i++)
+        ret[i] = (during.kib[i] - before.kib[i]) / count;
+    return 0;
+}
+
+/* The columns are metrics in a row. */
+static void summarize_way(const struct bench *b, enum metric first, double rounds[ROUNDS][COLUMNS])
+{
+    for (unsigned column = 0; column < COLUMNS; column++) {
+        double values_of[ROUNDS];
+
+        for (unsigned round = 0; round < ROUNDS; round++)
+            values_of[round] = rounds[round][column];
+        bench_summarize(values_of, ROUNDS, &b->cells[first + column]);
+    }
+}
+
+int memory_measure(const struct bench *b)
+{
+    static struct args plain, bwrap, ours;
+    static pid_t pids[BENCH_IDLE_MAX];
+    const char *project = b->place->project;
+    const struct way ways[WAYS] = {
+        { METRIC_MEM_PLAIN, &plain },
+        { METRIC_MEM_BWRAP, b->bwrap ? &bwrap : NULL },
+        { METRIC_MEM_RUN, &ours },
+    };
+
+    if (b->bwrap)
+        args_bwrap(&bwrap, b, project);
+    args_agentbox(&ours, b);
+    ARGS_ADD(&ours, "--");
+    ARGS_ADD(&plain, IDLE_COMMAND);
+    ARGS_ADD(&bwrap, IDLE_COMMAND);
+    ARGS_ADD(&ours, IDLE_COMMAND);
+    if (chdir(project) < 0)
+        return bench_fail("chdir '%s': %s", project, strerror(errno));
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < WAYS; i++) {
+            unsigned which = (round + i) % WAYS;
+
+            if (ways[which].args &&
+                measure_one(ways[which].args, b->idle, pids, values[which][round]) < 0)
+                return -1;
+        }
+    }
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (ways[i].args)
+            summarize_way(b, ways[i].first, values[i]);
+    }
+    return 0;
+}

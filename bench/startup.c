@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start-up: how long it takes until /bin/true has ended, in every way that there is to run it.
+ *
+ * The program is started as a person would start it. The library is called in this process, as a
+ * host program would call it, with its defaults: output captured, everything freed again inside the
+ * measured time. "Cold" makes a manager for each run, "warm" keeps one. A result that does not
+ * claim the whole sandbox is a failure and not a number.
+ */
+#include "bench.h"
+
+#include "agentbox/agentbox.h"
+
+static int library_failed(const char *what, abx_error *err)
+{
+    (void)bench_fail("library: %s: %s", what, abx_error_message(err));
+    abx_error_free(err);
+    return -1;
+}
+
+static int run_with(abx_manager *manager)
+{
+    static const char *const argv[] = { "/bin/true", NULL };
+    abx_command *command;
+    abx_result *result;
+    abx_error *err = NULL;
+
+    if (abx_command_new(argv, &command, &err) != ABX_OK)
+        return library_failed("new command", err);
+    int32_t code = abx_manager_run(manager, command, &result, &err);
+    abx_command_free(command);
+    if (code != ABX_OK)
+        return library_failed("run", err);
+    bool good = abx_result_exit_code(result) == 0 && abx_result_sandboxed(result);
+    abx_result_free(result);
+    return good ? 0 : bench_fail("library: the run did not succeed in a whole sandbox");
+}
+
+static int new_manager(abx_manager **ret)
+{
+    abx_config *config;
+    abx_error *err = NULL;
+
+    if (abx_config_new(&config, &err) != ABX_OK)
+        return library_failed("new config", err);
+    int32_t code = abx_config_set_string(config, "network.mode", "blocked", &err);
+    if (code == ABX_OK)
+        code = abx_manager_new(config, NULL, ret, &err);
+    abx_config_free(config);
+    return code == ABX_OK ? 0 : library_failed("new manager", err);
+}
+
+static int run_cold(void *user)
+{
+    abx_manager *manager;
+
+    (void)user;
+    if (new_manager(&manager) < 0)
+        return -1;
+    int r = run_with(manager);
+    abx_manager_free(manager);
+    return r;
+}
+
+static int run_warm(void *user)
+{
+    return run_with(user);
+}
+
+int startup_measure(const struct bench *b)
+{
+    static struct args floor, version, bwrap, ours;
+    const char *project = b->place->project, *repo = b->place->repo;
+    abx_manager *manager;
+
+    ARGS_ADD(&floor, "/bin/true");
+    ARGS_ADD(&version, b->agentbox, "version");
+    if (b->bwrap)
+        args_bwrap(&bwrap, b, project);
+    ARGS_ADD(&bwrap, "/bin/true");
+    args_agentbox(&ours, b);
+    ARGS_ADD(&ours, "--", "/bin/true");
+    if (new_manager(&manager) < 0)
+        return -1;
+
+    const struct variant variants[] = {
+        { .metric = METRIC_FLOOR, .args = &floor, .cwd = project },
+        { .metric = METRIC_VERSION, .args = &version, .cwd = project },
+        { .metric = METRIC_BWRAP, .args = b->bwrap ? &bwrap : NULL, .cwd = project },
+        { .metric = METRIC_RUN, .args = &ours, .cwd = project },
+        { .metric = METRIC_RUN_GIT, .args = &ours, .cwd = repo },
+        { .metric = METRIC_LIB_COLD, .call = run_cold, .cwd = project },
+        { .metric = METRIC_LIB_WARM, .call = run_warm, .user = manager, .cwd = project },
+    };
+    int r = bench_interleave(b, variants, ARRAY_LEN(variants), b->runs);
+    abx_manager_free(manager);
+    return r;
+}

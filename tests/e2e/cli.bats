@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1003,SC2016,SC2119
+# The program around a run: help, version, plan, inside, options, messages.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+}
+
+teardown() {
+    life_teardown
+}
+
+program() {
+    "${AS[@]}" "$AGENTBOX" "$@"
+}
+
+@test "help lists every command, and each command explains itself" {
+    run program help
+    [ "$status" -eq 0 ]
+    all=$output
+    for name in run plan doctor inside version help; do
+        [[ $all == *"$name"* ]]
+        by_help=$(program help "$name")
+        [ "$(program "$name" --help)" = "$by_help" ]
+        [ "$(program "$name" -h)" = "$by_help" ]
+        [[ $by_help == *"agentbox $name"* ]]
+    done
+    [ "$(program)" = "$all" ]
+    [ "$(program --help)" = "$all" ]
+    [ "$(program -h)" = "$all" ]
+}
+
+@test "help names every key of the configuration, and no line is wider than a screen" {
+    run program help keys
+    [ "$status" -eq 0 ]
+    [[ $output == *filesystem.rw* && $output == *network.mode* && $output == *graceSeconds* ]]
+    for topic in '' run plan doctor; do
+        # shellcheck disable=SC2086 # none or one
+        longest=$(program help $topic | wc -L)
+        echo "$topic: $longest"
+        [ "$longest" -le 100 ]
+    done
+}
+
+@test "version is one line, and JSON on request" {
+    run program version
+    [ "$status" -eq 0 ]
+    [[ ${#lines[@]} -eq 1 && $output =~ ^agentbox\ [0-9]+\.[0-9]+\.[0-9]+ ]]
+    [ "$(program --version)" = "$output" ]
+    [ "$(program -V)" = "$output" ]
+    program version --json | python3 -c 'import json,sys; assert json.load(sys.stdin)["version"]'
+}
+
+@test "inside tells where it is, and cannot be lied to" {
+    run program inside
+    [ "$status" -eq 1 ]
+    [ "$output" = "outside sandbox" ]
+    run box -- "$AGENTBOX" inside
+    [ "$status" -eq 0 ]
+    [ "$output" = "inside sandbox" ]
+    run box -- sh -c "rm -rf /run/agentbox; mkdir /run/agentbox; '$AGENTBOX' inside"
+    [ "$status" -eq 0 ]
+    # From outside it cannot be claimed by variables or files of one's own.
+    run "${AS[@]}" env AGENTBOX=1 AGENTBOX_INSIDE=1 container=agentbox "$AGENTBOX" inside
+    [ "$status" -eq 1 ]
+    program inside --json | python3 -c 'import json,sys; assert json.load(sys.stdin)["inside"] is False' ||
+        program inside --json | grep -q false
+}
+
+@test "an unknown command or option is refused with the nearest name" {
+    run program rum
+    [ "$status" -eq 125 ]
+    [[ $output == *"agentbox run"* ]]
+    run program run --tiemout 3s -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *timeout* ]]
+    run program --frobnicate
+    [ "$status" -eq 125 ]
+}
+
+@test "options end at --, and at the program's name" {
+    [ "$(box -- echo --rw /)" = "--rw /" ]
+    [ "$(box echo -q --timeout)" = "-q --timeout" ]
+    [ "$(box -q echo hello)" = hello ]
+    run box --
+    [ "$status" -eq 125 ]
+    run box ''
+    [ "$status" -eq 125 ]
+}
+
+@test "options take their value in each usual form" {
+    [ "$(box --env A=1 --env=B=2 -- sh -c 'echo $A$B')" = 12 ]
+    [ "$(box -c 'echo shell $0' | cut -d' ' -f1)" = shell ]
+    [ "$(box -C"$O" -- pwd)" = "$O" ]
+    [ "$(box -C "$O" -- pwd)" = "$O" ]
+    [ "$(box --cwd="$O" -- pwd)" = "$O" ]
+    run box --env
+    [ "$status" -eq 125 ]
+    run box --quiet=yes -- true
+    [ "$status" -eq 125 ]
+}
+
+@test "shell text runs in the configured shell" {
+    [ "$(box -c 'x=1; echo $((x + 1)) "a  b" | cat')" = "2 a  b" ]
+    [ "$(box --set shell=/bin/bash -c 'echo ${BASH_VERSION:+bash}')" = bash ]
+    run box -c 'exit 21'
+    [ "$status" -eq 21 ]
+    run -127 box --set shell=/no/such/shell -c true
+}
+
+@test "plan says what would be enforced, and runs nothing" {
+    run program plan -- sh -c 'touch ran'
+    [ "$status" -eq 0 ]
+    [[ $output == *"$W"* ]]
+    [ ! -e ran ]
+    nothing_left
+    program plan --format json --rw "$O" -- true | python3 -c '
+import json, sys
+text = sys.stdin.read()
+json.loads(text)
+assert sys.argv[1] in text' "$O"
+    [ "$(program plan --json)" = "$(program plan --format json)" ]
+    run program run --dry-run -- touch ran
+    [ "$status" -eq 0 ]
+    [ ! -e ran ]
+    run program plan --format poem
+    [ "$status" -eq 125 ]
+}
+
+@test "messages are one line, escaped, and on stderr" {
+    box -C $'/no/such\n\e[31mdirectory' -- true 2>"$O/err" >"$O/out" || status=$?
+    [ "$status" -eq 125 ]
+    [ ! -s "$O/out" ]
+    cat -v "$O/err"
+    [ "$(grep -c '^agentbox: ' "$O/err")" -eq 1 ]
+    run ! grep -q $'\e' "$O/err"
+    [ "$(wc -l <"$O/err")" -le 2 ]
+}
+
+@test "a full disk, a closed stdout: printing says so" {
+    run bash -c '"$@" >/dev/full' - "${AS[@]}" "$AGENTBOX" help
+    [ "$status" -ne 0 ]
+    run bash -c '"$@" >/dev/full' - "${AS[@]}" "$AGENTBOX" plan
+    [ "$status" -ne 0 ]
+}
+
+@test "an odd argv[0], no arguments at all" {
+    run "${AS[@]}" bash -c 'exec -a "" "$0" version' "$AGENTBOX"
+    [ "$status" -eq 0 ]
+    run bash -c 'exec -a agent\\nbox "$0"' "$AGENTBOX"
+    [ "$status" -eq 0 ]
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2119
+# Every system call that the launcher depends on is made to fail once (ABX_FAULT, src/linux/fault.c): the
+# command never runs, the error names a step, nothing is left. A sweep goes on well beyond the first
+# run that passes, so that a fault which is swallowed in the middle shows as a run that passes too early.
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+}
+
+teardown() {
+    life_teardown
+}
+
+# one ROLE N ARGS…: one run with that fault; 0 if it failed as it should, 1 if it passed, 2 if neither.
+one() {
+    local role=$1 n=$2 rc=0
+
+    shift 2
+    rm -f canary
+    "${AS[@]}" env "ABX_FAULT=$role:$n" timeout 10 "$AGENTBOX_TESTING" run "$@" -- sh -c 'echo ran >canary' \
+        >/dev/null 2>"$O/err" </dev/null || rc=$?
+    if [ "$rc" -eq 0 ] && [ "$(cat canary 2>/dev/null)" = ran ]; then
+        return 1
+    fi
+    if [ -e canary ]; then
+        echo "$role:$n: the command ran, yet the status is $rc: $(cat "$O/err")"
+        return 2
+    fi
+    if ! [[ $rc =~ ^12[567]$ ]] || ! grep -qE "^agentbox: .*(step '[a-z]+'|execute)" "$O/err"; then
+        echo "$role:$n: status $rc, no step in: $(cat "$O/err")"
+        return 2
+    fi
+    if ! nothing_left; then
+        echo "$role:$n: something is left"
+        return 2
+    fi
+}
+
+# sweep ROLE LAST ARGS…: faults 1…LAST; fails for each that is not as it should be.
+sweep() {
+    local role=$1 last=$2 n rc passed=0 wrong=0 early=
+
+    shift 2
+    for n in $(seq 1 "$last"); do
+        rc=0
+        one "$role" "$n" "$@" || rc=$?
+        case $rc in
+        0)
+            if [ "$passed" -gt 0 ]; then
+                echo "$role: a fault before $n was swallowed: runs$early passed"
+                wrong=1 passed=0 early=
+            fi
+            ;;
+        1)
+            passed=$((passed + 1)) early="$early $n"
+            # 25 in a row without the fault being noticed: it is past the last call.
+            [ "$passed" -lt 25 ] || break
+            ;;
+        *) wrong=1 ;;
+        esac
+    done
+    rm -f canary
+    echo "$role: $((n - passed)) calls"
+    [ "$passed" -ge 25 ] || {
+        echo "$role: no end after $last calls"
+        return 1
+    }
+    [ "$((n - passed))" -ge 1 ] || {
+        echo "$role: not a single fault was seen"
+        return 1
+    }
+    return "$wrong"
+}
+
+@test "each call of the keeper fails once: the command never runs" {
+    for who in $(everybody); do
+        life_as "$who"
+        sweep keeper 100
+    done
+}
+
+@test "each call of pid 1 fails once, as user: the command never runs" {
+    life_as user
+    sweep init 900
+}
+
+@test "each call of pid 1 fails once, as root: the command never runs" {
+    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    life_as root
+    sweep init 900
+}
+
+@test "each call of pid 1 fails once, with more rules, host network and /tmp: the command never runs" {
+    mkdir -p "$W/sub/deep" "$O/rw"
+    echo >"$W/sub/file"
+    chmod 777 "$O/rw"
+    life_as user
+    nothing_left() { none_marked; }
+    sweep init 1200 --rw "$O/rw" --ro "$W/sub" --exclude "$W/sub/file" --exclude "$W/absent/x" \
+        --network allowed --tmp host
+}
+
+@test "each call of the command's last steps fails once: it never runs" {
+    for who in $(everybody); do
+        life_as "$who"
+        sweep command 100
+    done
+}
+
+@test "without a fault the same program runs" {
+    rc=0
+    one nobody 1 || rc=$?
+    [ "$rc" -eq 1 ]
+}
+
+@test "the program that is shipped knows no faults" {
+    AGENTBOX_TESTING=$AGENTBOX
+    for role in keeper init command; do
+        rc=0
+        one "$role" 1 || rc=$?
+        [ "$rc" -eq 1 ]
+    done
+    run grep -c ABX_FAULT "$AGENTBOX"
+    [ "$output" = 0 ]
+}

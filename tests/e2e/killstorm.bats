@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Runs that are killed at random moments, many at a time in one directory: the host is as before.
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+    mkdir "$W/.git" "$W/sub"
+    echo keep >"$W/file"
+    echo keep >"$W/.git/config"
+    RUNS=${ABX_STORM_RUNS:-200}
+}
+
+teardown() {
+    life_teardown
+}
+
+# All of the host that a run could leave something in. Directories that others use too are listed by
+# name only, and only what is ours by its owner or name.
+snapshot() {
+    echo "== mounts"
+    sort /proc/self/mountinfo
+    echo "== files"
+    (cd "$W" && find . -printf '%y %m %U %s %p %l\n' | sort && sha256sum file .git/config)
+    echo "== shared"
+    find /dev/shm /tmp /dev/mqueue -maxdepth 1 \( -user 1001 -o -iname '*agentbox*' -o -iname '*abx*' \) \
+        ! -name 'bats-run-*' ! -name 'abx-life-*' ! -name 'abx-test*' 2>/dev/null | sort
+    echo "== cgroups"
+    find /sys/fs/cgroup -type d -iname '*agentbox*' 2>/dev/null | sort
+    echo "== ipc"
+    cat /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg
+}
+
+# storm SEED VICTIM…: RUNS runs, 8 at a time, each killed 0-30 ms after its start. A victim is one of
+# box (the program), keeper, both, group.
+storm() {
+    python3 - "$RUNS" "$MARK" "$@" 3>&- <<'PY'
+import os, random, signal, subprocess, sys, threading, time
+runs, mark, seed, victims = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+box = os.environ["STORM_AS"].split() + [os.environ["AGENTBOX"], "run", "--", "sh", "-c",
+      "echo x >>scratch; rm -f scratch; sleep 5000." + mark]
+lock, left, killed = threading.Lock(), [runs], [0]
+
+def children(pid):
+    try:
+        return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+    except OSError:
+        return []
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+        killed[0] += 1
+    except ProcessLookupError:
+        pass
+
+def one(rng):
+    victim, delay = rng.choice(victims), rng.uniform(0, 0.030)
+    child = subprocess.Popen(box, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(delay)
+    if victim in ("keeper", "both"):
+        for pid in children(child.pid):
+            kill(pid)
+    if victim in ("box", "both"):
+        kill(child.pid)
+    if victim == "group":
+        os.killpg(child.pid, signal.SIGKILL)
+        killed[0] += 1
+    if victim == "keeper":                  # killed before there was one: end it all the same
+        try:
+            child.wait(1)
+        except subprocess.TimeoutExpired:
+            kill(child.pid)
+    child.wait()
+
+def worker(n):
+    rng = random.Random(seed * 1000 + n)
+    while True:
+        with lock:
+            if left[0] == 0:
+                return
+            left[0] -= 1
+        one(rng)
+
+threads = [threading.Thread(target=worker, args=(n,)) for n in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+print("killed", killed[0])
+PY
+}
+
+only_ours_alive() { # of the launchers that were there right after the storm, none is left
+    local pid
+    for pid in $AFTER; do
+        gone "$pid" || return 1
+    done
+    none_marked
+}
+
+# run_storm SEED REPAIR VICTIM…
+run_storm() {
+    local seed=$1 repair=$2 before held known
+
+    shift 2
+    box -- true # what agentbox keeps in its own state directory is there by now
+    held=$(registry)
+    before=$(snapshot)
+    known=$(launchers)
+    export STORM_AS="${AS[*]}" AGENTBOX
+    storm "$seed" "$@"
+    AFTER=$(comm -13 <(echo "$known") <(launchers))
+    within 2 only_ours_alive
+    rm -f "$W/scratch" # the command's own
+    [ "$repair" = no ] || box -- true
+    within 2 same "$before" || {
+        diff <(echo "$before") <(snapshot)
+        return 1
+    }
+    [ "$(registry)" = "$held" ] || {
+        diff <(echo "$held") <(registry)
+        return 1
+    }
+}
+
+registry() {
+    find "$HOME" -type f -printf '%P\n' | sort
+}
+
+same() {
+    [ "$1" = "$(snapshot)" ]
+}
+
+@test "agentbox killed at random moments: nothing is left, without a repair" {
+    run_storm 1 no box
+}
+
+@test "the whole group killed at random moments: nothing is left, without a repair" {
+    run_storm 2 no group
+}
+
+@test "agentbox, keeper, both or the group killed at random moments: the next run finds all as before" {
+    run_storm 3 yes box keeper both group
+}
+
+@test "the same as root" {
+    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    life_as root
+    RUNS=$((RUNS / 2))
+    run_storm 4 no box
+    run_storm 5 yes box keeper both group
+}

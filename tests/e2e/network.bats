@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Network: by default there is only an own, empty one; "allowed" opens internet sockets and no more.
+# Text for the shell inside stands in single quotes; the fixture reads what a test sets.
+# shellcheck disable=SC2016,SC2034
+load ../lib/e2e
+
+NONE='ENETUNREACH|ECONNREFUSED|EHOSTUNREACH|EADDRNOTAVAIL|EPERM|EACCES|EPROTONOSUPPORT|EAFNOSUPPORT|ESOCKTNOSUPPORT|EINPROGRESS|EOPNOTSUPP|EINVAL'
+
+@test "servers on the host's loopback cannot be reached" {
+    serve
+    local kind
+    for kind in tcp tfo mptcp; do
+        refused "$NONE" inet "$kind" 127.0.0.1 "$TCP"
+        refused "$NONE" inet "$kind" 127.0.0.2 "$TCP"
+        refused "$NONE" inet "$kind" ::ffff:127.0.0.1 "$TCP"
+        refused "$NONE" inet "$kind" 0.0.0.0 "$TCP"
+    done
+    attempt inet udp 127.0.0.1 "$UDP"
+    attempt inet udp ::ffff:127.0.0.1 "$UDP"
+    nobody_called
+}
+
+@test "no address outside can be reached" {
+    local host
+    host=$(hostname -I | cut -d' ' -f1)
+    for host in "${host:-192.0.2.1}" 192.0.2.1 8.8.8.8 169.254.169.254 255.255.255.255 2001:db8::1; do
+        refused 'ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EACCES|EAFNOSUPPORT' inet tcp "$host" 80
+        refused 'ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EACCES|EAFNOSUPPORT' inet udp "$host" 53
+    done
+}
+
+@test "the own loopback works" {
+    allowed loopback
+}
+
+@test "only a loopback device is there, and no route" {
+    run inside 'cat /proc/net/dev /proc/net/route /proc/net/tcp /proc/net/unix'
+    [ "$(grep -c ':' <<<"$output")" -le 4 ]
+    [[ $output != *eth* && $output != *docker* && $output != */run/* ]]
+}
+
+@test "raw, packet and unusual families are refused" {
+    local family
+    refused 'EPERM' sys socket 2 3 255
+    refused 'EPERM' sys socket 10 3 58
+    for family in 3 4 5 9 15 17 21 23 27 29 30 31 32 37 38 39 40 41 42 43 44 45; do
+        refused 'EAFNOSUPPORT|EPERM' sys socket "$family" 3 0
+        refused 'EAFNOSUPPORT|EPERM' sys socket "$family" 1 0
+        refused 'EAFNOSUPPORT|EPERM' sys socket "0x1000000$(printf %02x "$family")" 2 0
+    done
+}
+
+@test "netlink is for routes only" {
+    allowed sys socket 16 3 0
+    local protocol
+    for protocol in 2 4 5 6 7 9 11 12 15 16 21; do
+        refused 'EPROTONOSUPPORT|EPERM' sys socket 16 3 "$protocol"
+        refused 'EPROTONOSUPPORT|EPERM' sys socket 16 3 "0x1000000$(printf %02x "$protocol")"
+    done
+}
+
+@test "network allowed reaches the host's loopback, and no unix socket" {
+    serve
+    OPTIONS+=(--network allowed)
+    allowed inet tcp 127.0.0.1 "$TCP"
+    wait_for test -s "$LOG"
+    [ "$(cat "$LOG")" = tcp ]
+    : >"$LOG"
+    refused EPERM unix stream "$S/stream"
+    refused EPERM unix dgram "$S/dgram"
+    nobody_called
+}
+
+@test "what the box listens on cannot be reached from the host" {
+    start_box -- python3 -c '
+import socket, time
+s = socket.socket(); s.bind(("0.0.0.0", 0)); s.listen()
+open("port", "w").write(str(s.getsockname()[1]) + "\n"); time.sleep(600)'
+    wait_for test -s "$W/port"
+    [ "$("$PAYLOAD" inet tcp 127.0.0.1 "$(cat "$W/port")")" = ECONNREFUSED ]
+}
+
+@test "filtered is refused, not treated as open" {
+    serve
+    run box --network filtered -- "$PAYLOAD" inet tcp 127.0.0.1 "$TCP"
+    [ "$status" -eq 125 ]
+    nobody_called
+}

@@ -1,0 +1,333 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Runs on a terminal, driven by tests/lib/terminal.py as a person would: full-screen programs, job control,
+# Ctrl-C and Ctrl-Z, resize, and that nothing inside can type into the terminal outside.
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+    echo 'set enable-bracketed-paste off' >"$O/inputrc"
+    export INPUTRC=$O/inputrc
+}
+
+teardown() {
+    life_teardown
+}
+
+# at ARGS…: the script on stdin, for a terminal whose first program is this.
+at() {
+    python3 "$ABX_SOURCE/tests/lib/terminal.py" "$@" 3>&-
+}
+
+# at_run ARGS…: for a terminal whose first program is agentbox itself.
+at_run() {
+    at "${AS[@]}" "$AGENTBOX" run "$@"
+}
+
+# at_shell: for a terminal with an interactive shell outside; BOX is the program in it.
+at_shell() {
+    at "${AS[@]}" env "BOX=$AGENTBOX" 'PS1=outer> ' bash --norc --noprofile -i
+}
+
+@test "a terminal of its own: tty names it, all three streams are on it" {
+    at_run -- sh -c 'tty; test -t 0 && test -t 1 && test -t 2 && echo "all three"; ls -l /proc/self/fd' <<'STEPS'
+expect /dev/pts/\d+\r
+expect all three\r
+expect 0 -> /dev/pts/\d+\r
+exit 0
+STEPS
+}
+
+@test "the size is the outer one, and a resize reaches inside" {
+    at --size 33x101 "${AS[@]}" "$AGENTBOX" run -- \
+        bash -c 'stty size; trap "stty size; exit 4" WINCH; while :; do sleep 0.05; done' <<'STEPS'
+expect 33 101\r
+size 44 122
+expect 44 122\r
+exit 4
+STEPS
+}
+
+@test "Ctrl-C ends the command, and the status says so" {
+    at_run -- sh -c 'echo ready; sleep 60' <<'STEPS'
+expect ready
+send \x03
+exit 130
+STEPS
+    at_run -- bash -c 'trap "echo caught; exit 9" INT; echo ready; while :; do sleep 0.05; done' <<'STEPS'
+expect ready
+send \x03
+expect caught
+exit 9
+STEPS
+}
+
+@test "Ctrl-\\ and Ctrl-D mean what they mean" {
+    at_run -- sh -c 'ulimit -c 0; echo ready; sleep 60' <<'STEPS'
+expect ready
+send \x1c
+exit 131
+STEPS
+    at_run -- sh -c 'echo ready; cat; echo end; exit 6' <<'STEPS'
+expect ready
+send abc\r
+expect abc\r\nabc\r
+send \x04
+expect end
+exit 6
+STEPS
+}
+
+@test "bytes pass unchanged both ways" {
+    at_run -- bash -c 'stty raw -echo; echo ready; head -c 5 | od -An -tx1; printf "\033[31m\377x"' <<'STEPS'
+expect ready
+send \x03\x1a\xff\x00\x04
+expect 03 1a ff 00 04
+expect \x1b\[31m\xff?
+exit 0
+STEPS
+}
+
+@test "much output arrives complete" {
+    at_run -- sh -c 'seq 1 30000; echo the-end' <<'STEPS'
+expect \r\n12345\r
+expect 30000\r\nthe-end\r
+exit 0
+STEPS
+}
+
+@test "a full-screen editor edits and saves" {
+    command -v vi >/dev/null || skip "vi: not installed"
+    at_run -- vi -u NONE -i NONE -n text <<'STEPS'
+expect text
+send ihello from inside\x1b
+send :wq\r
+exit 0
+STEPS
+    [ "$(cat text)" = "hello from inside" ]
+}
+
+@test "a pager pages" {
+    command -v less >/dev/null || skip "less: not installed"
+    seq 1 5000 >numbers
+    at_run --unset-env LESS -- less numbers <<'STEPS'
+expect 22\r\n
+send G
+expect 4999\r\n5000\r\n
+send q
+exit 0
+STEPS
+}
+
+@test "an interactive shell inside has job control" {
+    at_run --env 'PS1=inner> ' -- bash --norc --noprofile -i <<'STEPS'
+expect inner> 
+refuse no job control
+send sh -c 'echo up; exec sleep 61'\r
+expect \r\nup\r
+send \x1a
+expect Stopped +sh
+send jobs\r
+expect \[1\]\+ +Stopped +sh
+send fg\r
+expect fg\r\n.*sleep 61.\r\n
+refuse inner
+send \x03
+expect inner> 
+send sleep 62 &\r
+expect \[1\] \d+
+send kill %1; wait; echo waited\r
+expect \r\nwaited
+send exit 7\r
+exit 7
+STEPS
+}
+
+@test "Ctrl-Z stops a plain command and agentbox; fg in the outer shell goes on with both" {
+    at_shell <<'STEPS'
+expect outer> 
+send $BOX run -- sh -c 'echo ready; while [ ! -e go ]; do sleep 0.05; done; echo went on; exit 5'\r
+expect \r\nready
+send \x1a
+expect Stopped
+expect outer> 
+send jobs\r
+expect \[1\]\+ +Stopped
+send touch go; stty -a | grep -c -w -e icanon\r
+expect \r\n1\r
+refuse went on
+send fg\r
+expect went on
+expect outer> 
+send echo status $?\r
+expect status 5\r
+send exit\r
+exit 0
+STEPS
+}
+
+@test "Ctrl-Z twice, then Ctrl-C" {
+    at_shell <<'STEPS'
+expect outer> 
+send $BOX run -- sh -c 'echo up; exec sleep 63'\r
+expect \r\nup\r
+send \x1a
+expect Stopped
+send fg\r
+expect fg\r\n
+refuse outer> $
+send \x1a
+expect Stopped
+send fg\r
+expect fg\r\n
+refuse outer> $
+send \x03
+expect outer> 
+send echo status $?\r
+expect status 130\r
+send exit\r
+exit 0
+STEPS
+}
+
+@test "a stopped run that is killed leaves nothing" {
+    at_shell <<'STEPS'
+expect outer> 
+send $BOX run -- sh -c 'echo ready; while :; do sleep 0.05; done'\r
+expect \r\nready
+send \x1a
+expect Stopped
+send kill -9 %1; sleep 0.1; jobs\r
+expect Killed
+send exit\r
+exit 0
+STEPS
+    within 1 nothing_left
+}
+
+@test "the outer terminal is as before, however the run ends" {
+    at_shell <<'STEPS'
+expect outer> 
+send before=$(stty -g); same() { [ "$(stty -g)" = "$before" ] && echo "is same $1" || echo "is other $1"; }; echo defined\r
+expect \r\ndefined
+send $BOX run -- true; same 1\r
+expect is same 1
+send $BOX run -- stty raw -echo; same 2\r
+expect is same 2
+send $BOX run -- sh -c 'stty raw -echo; kill -9 $$'; same 3\r
+expect is same 3
+send $BOX run --timeout 300ms -- sleep 60; same 4\r
+expect is same 4
+send $BOX run -- no-such-program; same 5\r
+expect is same 5
+send (sleep 0.5; kill -9 $(pgrep -f -n '^agentbox-launcher')) & $BOX run -- sleep 64; same 6\r
+expect is same 6
+send (sleep 0.5; pkill -TERM -n -f 'run -- sleep 65') & $BOX run -- sleep 65; same 7\r
+expect is same 7
+send exit\r
+exit 0
+STEPS
+}
+
+@test "hanging up ends everything" {
+    at_run -- sh -c "echo ready; sleep 5000.$MARK & sleep 5000.$MARK" <<'STEPS'
+expect ready
+hangup
+exit 129
+STEPS
+    within 2 nothing_left
+}
+
+@test "nothing inside can type into the terminal outside" {
+    cat >"$O/type.py" <<'PY'
+import fcntl, os, sys, termios
+def attempt(name, fd, request):
+    try:
+        fcntl.ioctl(fd, request, b"#")
+        print(name, "typed")
+    except OSError as e:
+        print(name, "refused", e.errno)
+for fd in (0, 1, 2):
+    attempt(f"TIOCSTI {fd}", fd, termios.TIOCSTI)
+attempt("TIOCSTI tty", os.open("/dev/tty", os.O_RDWR), termios.TIOCSTI)
+attempt("TIOCLINUX", 0, 0x541C)
+sys.stdout.flush()
+PY
+    at_shell <<STEPS
+expect outer> 
+send \$BOX run -- /usr/bin/python3 $O/type.py\r
+expect TIOCSTI 0 refused
+expect TIOCSTI 1 refused
+expect TIOCSTI 2 refused
+expect TIOCSTI tty refused
+expect TIOCLINUX refused
+expect outer> 
+refuse #
+send \$BOX run -- /usr/bin/python3 $O/type.py | cat\r
+expect TIOCSTI 0 refused
+expect outer> 
+refuse #
+send exit\r
+exit 0
+STEPS
+}
+
+@test "a pipe on one side: streams are passed through" {
+    at_shell <<'STEPS'
+expect outer> 
+send echo from-pipe | $BOX run -- cat\r
+expect \r\nfrom-pipe
+send $BOX run -- sh -c 'test -t 1 || echo no-tty' | cat\r
+expect \r\nno-tty
+send exit\r
+exit 0
+STEPS
+}
+
+@test "a run in the background leaves the terminal alone" {
+    at_shell <<'STEPS'
+expect outer> 
+send $BOX run -- sh -c 'sleep 0.3; echo in-background' &\r
+expect outer> 
+expect in-background
+send echo $((40 + 2))\r
+expect 42\r
+send wait; echo waited\r
+expect \r\nwaited
+send exit\r
+exit 0
+STEPS
+}
+
+@test "a run in the background does not get what is typed for the shell" {
+    at_shell <<'STEPS'
+expect outer> 
+send $BOX run -- sh -c 'while read -r line; do echo "stole: $line"; done' &\r
+expect outer> 
+refuse nothing-yet
+send echo one\r
+expect \r\none\r
+refuse stole
+send echo two\r
+expect \r\ntwo\r
+refuse stole
+send kill %1; wait; exit\r
+exit 0
+STEPS
+}
+
+@test "in tmux: a run, a resize, a full-screen program" {
+    command -v tmux >/dev/null || skip "tmux: not installed"
+    sock=$O/tmux
+    T() { tmux -f /dev/null -S "$sock" "$@" 3>&-; }
+    T new-session -d -x 90 -y 30 "${AS[@]}" env TERM=screen "$AGENTBOX" run -- \
+        bash -c 'trap "stty size" WINCH; stty size; echo ready; while [ ! -e stop ]; do sleep 0.05; done'
+    shows() { T capture-pane -p | grep -q "$1"; }
+    within 5 shows ready
+    shows '^30 90' || shows '^29 90'
+    T resize-window -x 70 -y 20
+    within 5 shows ' 70$'
+    touch stop
+    within 5 sh -c "! tmux -S '$sock' has-session 2>/dev/null"
+}
