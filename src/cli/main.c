@@ -93,5 +93,8 @@ int main(int argc, char **argv)
     const struct cli_command *command = cli_find(name);
     if (!command)
         return unknown_command(name);
-    return command->run(command, argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv);
+    int code = command->run(command, argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0)
+        return cli_misuse(NULL, "the output could not be written");
+    return code;
 }

@@ -505,9 +505,9 @@ int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *a
         .policy = policy,
         .arena = arena,
         .err = err,
-        .root = { -1, "/" },
-        .home = { -1, NULL },
-        .cwd = { -1, NULL },
+        .root = { .fd = -1, .path = "/" },
+        .home = { .fd = -1 },
+        .cwd = { .fd = -1 },
     };
 
     s.facts = arena_alloc(arena, 1, sizeof *s.facts);

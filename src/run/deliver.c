@@ -79,7 +79,7 @@ int32_t deliver_holds(int lifeline_fd, struct hold *h, const struct plan *plan,
     if (code != ABX_OK)
         return code;
     msg.holds = h->count;
-    fds[0] = h->registry;
+    fds[0] = h->keeper_registry;
     for (unsigned i = 0; i < h->count; i++) {
         fds[1 + 2 * i] = h->dirs[i];
         fds[2 + 2 * i] = h->files[i];

@@ -32,7 +32,7 @@
 
 void hold_init(struct hold *h)
 {
-    h->registry = -1;
+    h->registry = h->keeper_registry = -1;
     h->count = 0;
 }
 
@@ -91,7 +91,8 @@ static int32_t open_registry(struct hold *h, const char *const *state_dirs, abx_
     }
     if (r >= 0) {
         h->registry = r;
-        r = flock(h->registry, LOCK_EX) < 0 ? -errno : 0;
+        h->keeper_registry = openat(r, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = h->keeper_registry < 0 || flock(h->registry, LOCK_EX) < 0 ? -errno : 0;
         if (r == 0)
             return ABX_OK;
     }
@@ -430,5 +431,6 @@ void hold_close(struct hold *h)
         fd_close(h->files[i]);
     }
     fd_close(h->registry);
+    fd_close(h->keeper_registry);
     hold_init(h);
 }

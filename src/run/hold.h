@@ -16,7 +16,8 @@
 #include "plan/protocol.h"
 
 struct hold {
-    int registry; /* the registry directory, flock'ed until hold_fill; -1: nothing is held */
+    int registry;        /* the registry directory, flock'ed until hold_fill; -1: nothing is held */
+    int keeper_registry; /* opened once more: a lock excludes only who opened the file himself */
     unsigned count;
     int dirs[LAUNCH_MAX_HOLDS];
     int files[LAUNCH_MAX_HOLDS];

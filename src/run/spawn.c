@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * posix_spawn of the launcher: no code of ours between fork and exec, so any thread of any host may
- * do it. The child gets exactly the descriptors of one list and all signals blocked: it reads them
- * from a descriptor, so that one that comes early waits there, and gives the command their default
- * handling.
+ * do it. The child gets exactly the descriptors of one list, a session of its own (what is sent to
+ * our group is not for it) and all signals blocked: it reads them from a descriptor, so that one
+ * that comes early waits there, and gives the command their default handling.
  */
 #include "run/spawn.h"
 
@@ -48,7 +48,8 @@ static int set_signals(posix_spawnattr_t *attr)
     if (r == 0)
         r = posix_spawnattr_setsigdefault(attr, &all); /* also spares glibc looking at each */
     if (r == 0)
-        r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                               POSIX_SPAWN_SETSID);
     return -r;
 }
 

@@ -204,18 +204,21 @@ cannot_make() {
     [ ! -e "$W/.vscode" ]
 }
 
-@test "twenty short boxes at once leave nothing and all work" {
-    local i pids=()
-    for ((i = 0; i < 20; i++)); do
-        start_box -c "echo $i >done.$i; echo x 2>/dev/null >.mcp.json; :"
-        pids+=("$BOX_PID")
-    done
-    for i in "${pids[@]}"; do
-        wait "$i"
-    done
-    [ "$(find "$W" -name 'done.*' | wc -l)" -eq 20 ]
-    for i in "${ABSENT[@]}"; do
-        [ ! -e "$W/$i" ]
+@test "twenty short boxes at once, several times, leave nothing and all work" {
+    local i round pids
+    for round in 1 2 3 4 5 6; do
+        pids=()
+        for ((i = 0; i < 20; i++)); do
+            start_box -c "echo $i >done.$round.$i; echo x 2>/dev/null >.mcp.json; :"
+            pids+=("$BOX_PID")
+        done
+        for i in "${pids[@]}"; do
+            wait "$i"
+        done
+        [ "$(find "$W" -name "done.$round.*" | wc -l)" -eq 20 ]
+        for i in "${ABSENT[@]}"; do
+            [ ! -e "$W/$i" ]
+        done
     done
 }
 

@@ -174,11 +174,13 @@ send $BOX run -- sh -c 'echo up; exec sleep 63'\r
 expect \r\nup\r
 send \x1a
 expect Stopped
+expect outer> 
 send fg\r
 expect fg\r\n
 refuse outer> $
 send \x1a
 expect Stopped
+expect outer> 
 send fg\r
 expect fg\r\n
 refuse outer> $
@@ -308,10 +310,10 @@ expect outer>
 refuse nothing-yet
 send echo one\r
 expect \r\none\r
-refuse stole
+refuse stole: [a-z]
 send echo two\r
 expect \r\ntwo\r
-refuse stole
+refuse stole: [a-z]
 send kill %1; wait; exit\r
 exit 0
 STEPS

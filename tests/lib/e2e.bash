@@ -82,10 +82,13 @@ own() {
     ! is_other || chown -hR "$USER_ID:$USER_ID" "$@"
 }
 
+# Only our own children: the number of a process that was waited for may be another's by now.
 teardown() {
     local pid
     for pid in "${started[@]}"; do
-        kill -KILL "$pid" 2>/dev/null || :
+        if grep -qsx "PPid:.$BASHPID" "/proc/$pid/status"; then
+            kill -KILL "$pid" || :
+        fi
     done
     [ "${#made[@]}" -eq 0 ] || rm -rf "${made[@]}"
 }
