@@ -9,7 +9,7 @@
  *
  *     abx_manager_new(NULL, NULL, &m, &e);               the default policy
  *     abx_command_new(argv, &c, &e);                     what to run
- *     abx_command_append(c, "filesystem.rw", "/src", &e) what it may do more
+ *     abx_command_append(c, "filesystem.rw", "/src", &e);  and what it may change
  *     abx_manager_run(m, c, &r, &e);                     run it, wait, collect output
  *     printf("%d\n%s", abx_result_exit_code(r), abx_result_stdout(r, NULL));
  *

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -112,20 +113,39 @@ static int32_t wait_end(struct session *s, abx_result **ret, abx_error **err)
     }
 }
 
-static int write_result(const abx_result *result, const char *path)
+/*
+ * Opened before anything runs: a path that cannot be written is found out in time, and the command
+ * cannot put a symlink in its place that we would follow.
+ */
+static int open_result(struct run_options *o)
+{
+    if (!o->result_path)
+        return 0;
+    o->result_fd = open(o->result_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                        0600);
+    if (o->result_fd < 0)
+        return cli_misuse("it must not be a symbolic link", "open '%s' for the result: %s",
+                          o->result_path, strerrordesc_np(errno));
+    return 0;
+}
+
+static int write_result(const abx_result *result, const struct run_options *o)
 {
     abx_error *err = NULL;
     char *text;
 
     if (abx_result_json(result, &text, &err) != ABX_OK)
         return cli_fail(err);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : io_write_all(fd, text, strlen(text));
-    if (fd >= 0)
-        (void)close(fd);
+    struct stat st;
+    int r = fstat(o->result_fd, &st) < 0 ? -errno : 0;
+    if (r == 0 && S_ISREG(st.st_mode) && ftruncate(o->result_fd, 0) < 0)
+        r = -errno;
+    if (r == 0)
+        r = io_write_all(o->result_fd, text, strlen(text));
     abx_free(text);
     if (r < 0)
-        return cli_misuse(NULL, "write the result to '%s': %s", path, strerrordesc_np(-r));
+        return cli_misuse(NULL, "write the result to '%s': %s", o->result_path,
+                          strerrordesc_np(-r));
     return 0;
 }
 
@@ -170,7 +190,7 @@ static int run_session(struct run_options *o, struct session *s)
         cli_notice(NULL, ABX_NOTICE_WARNING, "run", "the time is up: everything inside was ended");
     cli_flush_notices();
     int status = abx_result_exit_code(result);
-    if (o->result_path && write_result(result, o->result_path) != 0)
+    if (o->result_path && write_result(result, o) != 0)
         status = EXIT_AGENTBOX;
     abx_result_free(result);
     return status;
@@ -181,6 +201,9 @@ static int run_command(struct run_options *o)
     struct session s = { 0 };
     abx_error *err = NULL;
 
+    int code = open_result(o);
+    if (code != 0)
+        return code;
     s.signals = open_signals();
     if (set_terminal(o->command, terminal_usable(), &err) != ABX_OK ||
         abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK) {

@@ -12,6 +12,7 @@ struct run_options {
     abx_command *command;
     abx_manager *manager;
     const char *result_path;
+    int result_fd; /* once it was opened */
     const char *format;
     bool dry_run, quiet, help;
 };

@@ -28,11 +28,11 @@ static void remove_entry(int dir, struct hold_entry *entry)
     file_close((int)fd);
     if (r < 0 || id.dev != entry->dev || id.ino != entry->ino)
         return;
-    uint32_t bits = id.mode & 07777;
-    if (((id.mode & S_IFMT) == S_IFSOCK && bits == HOLD_SOCKET_BITS) ||
-        ((id.mode & S_IFMT) == S_IFREG && bits == HOLD_FILE_BITS))
+    uint32_t type = id.mode & S_IFMT, bits = id.mode & 07777;
+    if ((type == S_IFSOCK && bits == HOLD_SOCKET_BITS) ||
+        (type == S_IFREG && HOLD_IS_FILE(bits) && id.size <= HOLD_FILE_MAX))
         (void)TRY3(__NR_unlinkat, dir, entry->name, 0);
-    else if ((id.mode & S_IFMT) == S_IFDIR)
+    else if (type == S_IFDIR && HOLD_IS_DIR(bits))
         (void)TRY3(__NR_unlinkat, dir, entry->name, AT_REMOVEDIR_FLAG);
 }
 

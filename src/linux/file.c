@@ -78,8 +78,8 @@ long file_open_parent(const char *path, const char **ret_name)
 static long identify(int fd, const char *path, int flags, struct file_id *ret)
 {
     struct statx st;
-    long r = SYS5(__NR_statx, fd, path, flags, STATX_TYPE | STATX_MODE | STATX_INO | STATX_MNT_ID,
-                  &st);
+    long r = SYS5(__NR_statx, fd, path, flags,
+                  STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE | STATX_MNT_ID, &st);
 
     if (r < 0)
         return r;
@@ -88,6 +88,7 @@ static long identify(int fd, const char *path, int flags, struct file_id *ret)
     ret->dev = (major & 0xfffff000u) << 32 | (major & 0xfffu) << 8 | (minor & 0xffffff00u) << 12 |
                (minor & 0xffu);
     ret->ino = st.stx_ino;
+    ret->size = st.stx_size;
     ret->mode = st.stx_mode;
     ret->mount_root = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
     ret->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;

@@ -166,7 +166,7 @@ uint64_t text_to_u64(const char *s);
 /* ---- small things that several steps need (linux/file.c) ---- */
 
 struct file_id {
-    uint64_t dev, ino, mount;
+    uint64_t dev, ino, mount, size;
     uint32_t mode;
     bool mount_root;
 };

@@ -36,14 +36,17 @@
  * removes them and cuts the entries off. The file itself stays for the next run.
  */
 /*
- * What a placeholder looks like: a socket without any permission; a regular file with the sticky
- * bit where its content matters (see run/hold.c); a directory with only the sticky bit where the
- * file system knows no sockets.
+ * What a placeholder looks like: a socket without any permission, which nobody can open and git
+ * does not see; where programs read the name and must find nothing special there, a small regular
+ * file or an empty directory with the sticky bit (run/hold.c says which).
  */
 #define HOLD_SOCKET_BITS 0u
 #define HOLD_FILE_BITS   01444u
-#define HOLD_DIR_BITS    01000u
-#define HOLD_FILE_NAME   "commondir"
+#define HOLD_DIR_BITS    01555u
+/* As made under any umask, and so at every moment of their lives. */
+#define HOLD_IS_FILE(bits) (((bits)&01333u) == 01000u)
+#define HOLD_IS_DIR(bits)  (((bits)&01222u) == 01000u)
+#define HOLD_FILE_MAX      3u /* bytes */
 
 #define HOLD_PATH_MAX   8000
 #define HOLD_ENTRIES_AT 8192

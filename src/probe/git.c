@@ -109,6 +109,7 @@ static bool follow(struct scan *s, const char *dir, const char *name, const char
 
 static int32_t find_repo(struct scan *s, const char *start, unsigned nesting, struct repo *ret,
                          bool *ret_found);
+static int32_t protect_repo(struct scan *s, const struct repo *repo);
 
 /* A submodule: its git directory lies below the modules of a repository above it. */
 static int32_t check_submodule(struct scan *s, struct repo *r, unsigned nesting)
@@ -173,6 +174,24 @@ static int32_t open_repo(struct scan *s, struct repo *r, unsigned nesting, bool 
     return check_submodule(s, r, nesting);
 }
 
+/*
+ * A ".git" that is no repository now may be one again tomorrow, or in a minute: a command could
+ * take HEAD away, write the config in its next run, and put HEAD back. So what is granted depends
+ * on what a repository is, but what is protected depends on names alone.
+ */
+static int32_t protect_broken(struct scan *s, struct repo *r)
+{
+    struct resolved where;
+
+    if (!r->gitdir)
+        return scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_SOURCE, r->dotgit.path, NULL);
+    if (!r->common)
+        r->common = r->gitdir;
+    if (r->common == r->gitdir && follow(s, r->gitdir, "commondir", "", &where) && where.is_dir)
+        r->common = where.path;
+    return protect_repo(s, r);
+}
+
 static int32_t find_repo(struct scan *s, const char *start, unsigned nesting, struct repo *ret,
                          bool *ret_found)
 {
@@ -195,6 +214,10 @@ static int32_t find_repo(struct scan *s, const char *start, unsigned nesting, st
             *ret_found = true;
             return ABX_OK;
         }
+        if (nesting == 0 && r.dotgit.exists && !r.dotgit.denied)
+            code = protect_broken(s, &r);
+        if (code != ABX_OK)
+            return code;
         if (!dir[1])
             return ABX_OK;
         dir = path_parent(s->arena, dir);
@@ -293,7 +316,8 @@ static int32_t protect_worktree(struct scan *s, const char *dir, void *data, uns
     int32_t r;
 
     (void)depth;
-    if (!is_there(s, dir, "gitdir", false))
+    if (!is_there(s, dir, "gitdir", false) && !is_there(s, dir, "commondir", false) &&
+        !is_there(s, dir, "HEAD", false))
         return ABX_OK;
     r = protect_dir(s, dir, false);
     return r == ABX_OK ? protect(s, dir, "config.worktree", *flags) : r;
@@ -320,11 +344,26 @@ static int32_t protect_pointer(struct scan *s, const char *dir)
     return protect(s, tree.path, ".git", RULE_IF_PRESENT);
 }
 
+/* Something of a git directory is there, whatever else is missing. */
+static bool looks_like_gitdir(struct scan *s, const char *dir)
+{
+    static const struct {
+        const char *name;
+        bool is_dir;
+    } signs[] = { { "HEAD", false },   { "config", false }, { "commondir", false },
+                  { "objects", true }, { "refs", true },    { "hooks", true } };
+
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (is_there(s, dir, signs[i].name, signs[i].is_dir))
+            return true;
+    return false;
+}
+
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth)
 {
     if (!is_there(s, dir, ".", true) || depth >= GIT_MAX_NESTING)
         return ABX_OK;
-    if (!is_there(s, dir, "HEAD", false)) /* a module's name may have slashes */
+    if (!looks_like_gitdir(s, dir)) /* a module's name may have slashes */
         return each_directory(s, dir, protect_module, data, depth + 1);
     int32_t r = protect_dir(s, dir, true);
     if (r == ABX_OK)

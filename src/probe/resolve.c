@@ -22,20 +22,19 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "plan/protocol.h"
 
 /*
  * A placeholder of a run that is going on, or was killed (run/hold.c): nothing is really there. The
  * new run must ask for it too, or it would lose its protection when the other one ends.
  */
-static bool is_placeholder(const char *name, const struct stat *st)
+static bool is_placeholder(const struct stat *st)
 {
     mode_t bits = st->st_mode & 07777;
 
     return (S_ISSOCK(st->st_mode) && bits == HOLD_SOCKET_BITS) ||
-           (S_ISREG(st->st_mode) && bits == HOLD_FILE_BITS && str_eq(name, HOLD_FILE_NAME)) ||
-           (S_ISDIR(st->st_mode) && bits == HOLD_DIR_BITS);
+           (S_ISREG(st->st_mode) && HOLD_IS_FILE(bits) && st->st_size <= HOLD_FILE_MAX) ||
+           (S_ISDIR(st->st_mode) && HOLD_IS_DIR(bits));
 }
 
 struct resolver {
@@ -174,7 +173,7 @@ static int enter_other(struct resolver *s, const char *name)
         return -errno;
     if (S_ISLNK(st.st_mode))
         return follow_link(s, name, &st);
-    if (is_placeholder(name, &st))
+    if (is_placeholder(&st))
         return -ENOENT;
     if (is_last(s)) {
         s->st = st;
@@ -292,7 +291,7 @@ static bool resolve_name(struct arena *arena, const struct resolve_base *base, c
     }
     if (exists && S_ISLNK(st.st_mode))
         return false;
-    exists = exists && !is_placeholder(name, &st);
+    exists = exists && !is_placeholder(&st);
     struct resolved found = { .path = path_join(arena, base->path, name), .exists = exists };
     if (exists) {
         found.is_dir = S_ISDIR(st.st_mode);

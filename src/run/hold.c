@@ -181,82 +181,130 @@ static int register_names(int file, const struct plan_hold *hold, const struct s
     return r;
 }
 
-/* File systems without sockets, like FAT: a directory for each name. */
-static int make_directory(int dir, int file, const char *name)
+/*
+ * Names that programs read whether they are there or not, on the host too, and what stands for
+ * "nothing" there. Everything else gets a socket.
+ */
+static const struct {
+    const char *name, *text; /* NULL: an empty directory */
+} readable[] = {
+    { "agents", NULL },
+    { "bin", NULL },
+    { "commands", NULL },
+    { "commondir", ".\n" }, /* the repository is its own */
+    { "config", "" },
+    { "config.toml", "" },
+    { "credentials.toml", "" },
+    { "env", "" },
+    { "hooks", NULL },
+    { "hooks.json", "{}\n" },
+    { "rules", NULL },
+    { "settings.json", "{}\n" },
+    { "settings.local.json", "{}\n" },
+    { "skills", NULL },
+};
+
+static bool looks_like_ours(const struct stat *st)
+{
+    mode_t bits = st->st_mode & 07777;
+
+    return (S_ISSOCK(st->st_mode) && bits == HOLD_SOCKET_BITS) ||
+           (S_ISREG(st->st_mode) && HOLD_IS_FILE(bits) && st->st_size <= HOLD_FILE_MAX) ||
+           (S_ISDIR(st->st_mode) && HOLD_IS_DIR(bits));
+}
+
+static int register_one(int file, const char *name, const struct stat *st)
 {
     const struct plan_hold one = { .names = &name, .count = 1 };
-    struct stat st;
 
-    if (mkdirat(dir, name, 0) < 0)
-        return errno == EEXIST ? 0 : -errno;
-    if (fchmodat(dir, name, HOLD_DIR_BITS, 0) < 0 ||
-        fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
-    return register_names(file, &one, &st);
+    return register_names(file, &one, st);
 }
 
 /*
- * Git reads commondir in every repository, so nothing else than a file will do there; "." says what
- * is true without the file: the repository is its own.
+ * A name that is there already: another run's placeholder; one that was lost when a machine died,
+ * which we take over; or a real entry by now: the launcher looks.
  */
-static const char *placeholder_text(const char *name)
+static int adopt(int dir, int file, const char *name)
 {
-    return strcmp(name, HOLD_FILE_NAME) == 0 ? ".\n" : NULL;
+    struct stat st;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ||
+        !looks_like_ours(&st))
+        return 0;
+    return register_one(file, name, &st);
+}
+
+static int make_directory(int dir, int file, const char *name)
+{
+    struct stat st;
+
+    if (mkdirat(dir, name, HOLD_DIR_BITS) < 0)
+        return errno == EEXIST ? adopt(dir, file, name) : -errno;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    return register_one(file, name, &st);
 }
 
 static int make_file(int dir, int file, const char *name, const char *text)
 {
-    const struct plan_hold one = { .names = &name, .count = 1 };
-    _fd_ int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    _fd_ int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         HOLD_FILE_BITS);
     struct stat st;
 
     if (fd < 0)
-        return errno == EEXIST ? 0 : -errno;
+        return errno == EEXIST ? adopt(dir, file, name) : -errno;
     if (fstat(fd, &st) < 0)
         return -errno;
-    int r = register_names(file, &one, &st);
-    if (r == 0)
-        r = io_write_all(fd, text, strlen(text));
-    return r == 0 && fchmod(fd, HOLD_FILE_BITS) < 0 ? -errno : r;
+    int r = register_one(file, name, &st);
+    return r == 0 ? io_write_all(fd, text, strlen(text)) : r;
 }
 
-/*
- * One socket, and links to it for the other names: they are in the registry before they exist. A
- * name that is there already is another run's placeholder, or a real entry by now: the launcher
- * looks.
- */
+/* True if name is one of those above; then *ret_result is what became of it. */
+static bool make_readable(int dir, int file, const char *name, int *ret_result)
+{
+    for (size_t i = 0; i < ARRAY_LEN(readable); i++) {
+        if (strcmp(readable[i].name, name) != 0)
+            continue;
+        *ret_result = readable[i].text ? make_file(dir, file, name, readable[i].text)
+                                       : make_directory(dir, file, name);
+        return true;
+    }
+    return false;
+}
+
+/* One socket, and links to it for the other names: those are in the registry before they exist. */
+static int make_socket(int dir, int file, const struct plan_hold *hold, const char *name,
+                       const char **first)
+{
+    struct stat st;
+
+    if (*first && linkat(dir, *first, dir, name, 0) == 0)
+        return 0;
+    if (!*first && mknodat(dir, name, S_IFSOCK, 0) == 0) {
+        *first = name;
+        if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return -errno;
+        return register_names(file, hold, &st);
+    }
+    if (errno == EEXIST)
+        return adopt(dir, file, name);
+    return make_directory(dir, file, name); /* file systems without sockets, like FAT */
+}
+
 static int fill_directory(int dir, int file, const struct plan_hold *hold)
 {
     const char *first = NULL;
-    struct stat st;
+    int r = 0;
 
-    for (uint32_t i = 0; i < hold->count; i++) {
+    for (uint32_t i = 0; i < hold->count && r == 0; i++) {
         const char *name = hold->names[i];
 
         if (strlen(name) > HOLD_NAME_MAX)
             return -ENAMETOOLONG;
-        if (placeholder_text(name)) {
-            int r = make_file(dir, file, name, placeholder_text(name));
-            if (r < 0)
-                return r;
-            continue;
-        }
-        if (first && linkat(dir, first, dir, name, 0) == 0)
-            continue;
-        if (!first && mknodat(dir, name, S_IFSOCK, 0) == 0) {
-            first = name;
-            if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return -errno;
-            int r = register_names(file, hold, &st);
-            if (r < 0)
-                return r;
-            continue;
-        }
-        int r = errno == EEXIST ? 0 : make_directory(dir, file, name);
-        if (r < 0)
-            return r;
+        if (!make_readable(dir, file, name, &r))
+            r = make_socket(dir, file, hold, name, &first);
     }
-    return 0;
+    return r;
 }
 
 /* ---- repair ---- */
@@ -269,10 +317,8 @@ static void remove_entry(int dir, struct hold_entry *entry)
     if (fstatat(dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != entry->dev ||
         st.st_ino != entry->ino)
         return;
-    if (S_ISSOCK(st.st_mode) || (S_ISREG(st.st_mode) && (st.st_mode & 07777) == HOLD_FILE_BITS))
-        (void)unlinkat(dir, entry->name, 0);
-    else if (S_ISDIR(st.st_mode))
-        (void)unlinkat(dir, entry->name, AT_REMOVEDIR);
+    if (looks_like_ours(&st))
+        (void)unlinkat(dir, entry->name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
 }
 
 static void remove_entries(int dir, int file)
