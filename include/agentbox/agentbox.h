@@ -7,23 +7,26 @@
  *     abx_manager *m; abx_command *c; abx_result *r; abx_error *e = NULL;
  *     const char *argv[] = { "make", "test", NULL };
  *
- *     abx_manager_new(NULL, NULL, &m, &e);               the default policy
- *     abx_command_new(argv, &c, &e);                     what to run
- *     abx_command_append(c, "filesystem.rw", "/src", &e);  and what it may change
- *     abx_manager_run(m, c, &r, &e);                     run it, wait, collect output
+ *     abx_manager_new(NULL, NULL, &m, &e);                   the default policy
+ *     abx_command_new(argv, &c, &e);                         what to run
+ *     abx_command_append(c, "filesystem.rw", "/src", &e);    what it may change besides
+ *     abx_manager_run(m, c, &r, &e);                         run it, wait, collect output
  *     printf("%d\n%s", abx_result_exit_code(r), abx_result_stdout(r, NULL));
  *
  * Rules that hold for every function:
  *  - A fallible call returns ABX_OK (0) or ABX_E_*, and fills *err (if err is not NULL) exactly
- * when it fails. The caller owns that error: abx_error_free.
+ *    when it fails. The caller owns that error: abx_error_free.
  *  - Outputs come just before err and are left alone on failure.
  *  - Strings passed in are copied. A returned const char * lives as long as its object; a returned
  *    char * is the caller's: abx_free.
- *  - Every *_free accepts NULL.
+ *  - Every *_free accepts NULL. A manager outlives the commands that it wrapped; a process and its
+ *    command may be freed in any order.
  *  - Nothing prints, exits, installs a signal handler or changes global state. Managers are
  *    independent of each other and may be used from any thread. A command, process or result is
  *    used by one thread at a time, except abx_command_cancel and abx_process_signal.
- *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED.
+ *  - A callback may call abx_command_cancel and nothing else on the same manager.
+ *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED; freeing them
+ *    there only frees the child's copies.
  */
 #ifndef AGENTBOX_H
 #define AGENTBOX_H

@@ -2,6 +2,7 @@
 /* Commands: what to run, and the state machine that keeps an unwrapped one from being started. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/internal.h"
 #include "plan/dump.h"
@@ -39,6 +40,7 @@ static abx_command *command_alloc(abx_error **err)
         return NULL;
     }
     (void)pthread_mutex_init(&c->lock, NULL);
+    c->owner = getpid();
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
     for (int i = 0; i < 3; i++)
         c->stdio_fd[i] = -1;
@@ -85,6 +87,8 @@ void abx_command_free(abx_command *c)
 {
     if (!c)
         return;
+    if (c->process)
+        c->process->command = NULL;
     form_free(c->form);
     free_strings(c->argv);
     free_strings(c->env);
@@ -200,8 +204,8 @@ int32_t abx_command_set_output(abx_command *c, abx_output_fn output, void *user,
 
 void abx_command_cancel(abx_command *c)
 {
-    if (!c)
-        return;
+    if (!c || c->owner != getpid())
+        return; /* a forked copy: the run is the parent's */
     (void)pthread_mutex_lock(&c->lock);
     c->canceled = true;
     if (c->run)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/internal.h"
 #include "base/fd.h"
@@ -68,7 +69,7 @@ void form_free(struct abx_exec_form *form)
         fd_close(form->fds[i]);
     fd_close(form->lifeline_fd);
     struct pollfd gone = { .fd = form->status_fd };
-    if (form->status_fd >= 0 && poll(&gone, 1, limit_ms) == 1)
+    if (form->owner == getpid() && form->status_fd >= 0 && poll(&gone, 1, limit_ms) == 1)
         hold_release(&form->hold);
     hold_close(&form->hold);
     fd_close(form->status_fd);
@@ -93,6 +94,7 @@ int32_t abx_command_exec_form(abx_command *c, const abx_exec_form **ret_form, ab
     struct abx_exec_form *form = calloc(1, sizeof *form);
     if (!form)
         return err_nomem(err);
+    form->owner = getpid();
     form->status_fd = form->lifeline_fd = -1;
     for (size_t i = 0; i < ARRAY_LEN(form->fds); i++)
         form->fds[i] = -1;

@@ -56,6 +56,7 @@ struct active {
 enum command_state { COMMAND_NEW, COMMAND_WRAPPED, COMMAND_SPAWNED };
 
 struct abx_exec_form {
+    pid_t owner;
     int status_fd, lifeline_fd; /* ours */
     int32_t fds[LAUNCH_FD_PARENT - 3];
     struct hold hold;
@@ -65,6 +66,7 @@ struct abx_exec_form {
 };
 
 struct abx_command {
+    pid_t owner; /* the process that made it */
     enum command_state state;
     char **argv; /* NULL-terminated copy, or NULL for shell text */
     char *text;
@@ -87,14 +89,17 @@ struct abx_command {
     bool noticed;
     uint32_t required; /* layers, once it was started */
 
+    abx_process *process; /* that it became, while that exists */
+
     pthread_mutex_t lock;
     struct run *run; /* while one is going on */
     bool canceled;
 };
 
 struct abx_process {
-    abx_command *command;
+    abx_command *command; /* NULL once it is gone */
     abx_manager *manager; /* NULL once the manager is gone */
+    pid_t owner;          /* the process that spawned it */
     abx_process *next, **prev;
     uint64_t id;   /* what epoll knows it by: a pointer could be stale */
     unsigned pins; /* dispatchers at work on it */
@@ -124,6 +129,8 @@ struct abx_result {
 };
 
 /* ---- manager.c ---- */
+void cond_init(pthread_cond_t *cond);                         /* on the monotonic clock */
+struct timespec deadline_after(int32_t timeout_ms);           /* for it */
 int32_t manager_check(const abx_manager *m, abx_error **err); /* NULL, forked */
 void manager_notice(const abx_manager *m, int32_t level, const char *text);
 int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_error **err);

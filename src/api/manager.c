@@ -34,6 +34,30 @@ void abx_hooks_init(abx_hooks *hooks, uint32_t size)
     hooks->size = size;
 }
 
+void cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(cond, &attr);
+    (void)pthread_condattr_destroy(&attr);
+}
+
+struct timespec deadline_after(int32_t timeout_ms)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += timeout_ms / 1000;
+    t.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    if (t.tv_nsec >= NSEC_PER_SEC) {
+        t.tv_sec++;
+        t.tv_nsec -= NSEC_PER_SEC;
+    }
+    return t;
+}
+
 int32_t manager_check(const abx_manager *m, abx_error **err)
 {
     if (!m)
@@ -88,8 +112,11 @@ static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
 int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_manager **ret_manager,
                         abx_error **err)
 {
-    if (!ret_manager)
+    if (!ret_manager) {
+        if (hooks && hooks->size >= sizeof *hooks && hooks->user_free)
+            hooks->user_free(hooks->user);
         return err_new(err, ABX_E_INVALID, "make a manager: no place for it");
+    }
     abx_manager *m = calloc(1, sizeof *m);
     if (!m) {
         if (hooks && hooks->size >= sizeof *hooks && hooks->user_free)
@@ -101,7 +128,7 @@ int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_ma
         m->no_stream[i] = fcntl(i, F_GETFD) < 0;
     m->image.fd = m->epoll_fd = m->wake_fd = -1;
     (void)pthread_mutex_init(&m->lock, NULL);
-    (void)pthread_cond_init(&m->idle, NULL);
+    cond_init(&m->idle);
     int32_t code = copy_hooks(&m->hooks, hooks, err);
     if (code == ABX_OK)
         code = manager_init(m, config, err);
@@ -340,20 +367,6 @@ int32_t abx_manager_dispatch(abx_manager *m, int32_t timeout_ms, abx_error **err
 
 /* ---- the end ---- */
 
-static struct timespec deadline_after(int32_t timeout_ms)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_sec += timeout_ms / 1000;
-    t.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-    if (t.tv_nsec >= NSEC_PER_SEC) {
-        t.tv_sec++;
-        t.tv_nsec -= NSEC_PER_SEC;
-    }
-    return t;
-}
-
 /* Waits until something ended, the deadline passed (false), or a moment where nobody else pumps. */
 static bool wait_idle(abx_manager *m, const struct timespec *until)
 {
@@ -366,7 +379,7 @@ static bool wait_idle(abx_manager *m, const struct timespec *until)
     (void)pthread_mutex_lock(&m->lock);
 
     struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec < until->tv_sec ||
            (now.tv_sec == until->tv_sec && now.tv_nsec < until->tv_nsec);
 }

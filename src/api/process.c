@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/internal.h"
@@ -72,8 +71,8 @@ int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result,
         return code;
     code = run_to_end(c, &run, ret_result, err);
     unpublish(c);
-    manager_leave(m, &active);
     manager_finish(m, &run);
+    manager_leave(m, &active); /* last: whoever closes the manager waits for it */
     return code;
 }
 
@@ -139,10 +138,12 @@ static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_proces
     if (!p)
         return err_nomem(err);
     p->command = c;
+    c->process = p;
     p->manager = m;
+    p->owner = getpid();
     p->epoll_fd = p->done_fd = -1;
     (void)pthread_mutex_init(&p->lock, NULL);
-    (void)pthread_cond_init(&p->changed, NULL);
+    cond_init(&p->changed);
     run_init(&p->run);
 
     code = manager_enter(m, &p->active, &p->run, err);
@@ -201,25 +202,11 @@ static int left_ms(int64_t deadline)
     return left < 0 ? 0 : (int)MIN_OF(left, INT64_C(1000000));
 }
 
-static struct timespec wall_after(int ms)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= NSEC_PER_SEC) {
-        t.tv_sec++;
-        t.tv_nsec -= NSEC_PER_SEC;
-    }
-    return t;
-}
-
 /* The thread pumps, we wait for it; without one we pump ourselves, not holding the lock in poll. */
 static int32_t wait_round(abx_process *p, int ms, abx_error **err)
 {
     if (manager_has_thread(p->manager)) {
-        struct timespec until = wall_after(ms < 0 ? 60000 : ms);
+        struct timespec until = deadline_after(ms < 0 ? 60000 : ms);
         (void)pthread_cond_timedwait(&p->changed, &p->lock, &until);
         return ABX_OK;
     }
@@ -294,15 +281,31 @@ int32_t abx_process_fd(const abx_process *p)
     return p ? p->epoll_fd : -1;
 }
 
+/* In a process that was forked: the run is the parent's; only our copies go. */
+static void free_copy(abx_process *p)
+{
+    run_forget(&p->run);
+    fd_close(p->epoll_fd);
+    fd_close(p->done_fd);
+    free(p);
+}
+
 void abx_process_free(abx_process *p)
 {
     if (!p)
         return;
-    unpublish(p->command);
+    if (p->owner != getpid()) {
+        free_copy(p);
+        return;
+    }
+    if (p->command) {
+        unpublish(p->command);
+        p->command->process = NULL;
+    }
     if (p->manager) {
         manager_forget(p->manager, p);
-        manager_leave(p->manager, &p->active);
         manager_finish(p->manager, &p->run);
+        manager_leave(p->manager, &p->active);
     } else {
         run_done(&p->run, NULL);
     }

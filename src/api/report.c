@@ -31,7 +31,6 @@ struct abx_report {
     bool native;
     struct report_row rows[REPORT_ROWS];
     size_t count;
-    bool notify;
 };
 
 static bool file_says(const char *path, const char *text)
@@ -168,7 +167,6 @@ static void fill(abx_report *r, const struct probe_facts *f)
     add_limits(r, f);
     const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
     r->native = (probe_layers(f) & all) == all;
-    r->notify = f->items[PROBE_NOTIFY].error == 0;
 }
 
 int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)

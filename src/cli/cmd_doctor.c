@@ -2,6 +2,7 @@
 /* agentbox doctor: one line a layer; below a bad one, what to do. */
 #include <stdlib.h>
 
+#include "base/str.h"
 #include "cli/simple.h"
 
 static void print_row(const abx_report *r, size_t i)
@@ -21,7 +22,7 @@ static void print_row(const abx_report *r, size_t i)
 
 static int print_text(const abx_report *r)
 {
-    bool native = abx_report_backend(r)[0] == 'n' && abx_report_backend(r)[1] == 'a';
+    bool native = str_eq(abx_report_backend(r), "native");
 
     (void)printf("agentbox %s\n\n", abx_version());
     for (size_t i = 0; i < abx_report_layers(r); i++)
@@ -52,7 +53,7 @@ CLI_COMMAND(doctor)
     } else if (abx_report_json(report, &text, &err) == ABX_OK) {
         (void)fputs(text, stdout);
         abx_free(text);
-        code = abx_report_backend(report)[1] == 'a' ? 0 : 1;
+        code = str_eq(abx_report_backend(report), "native") ? 0 : 1;
     } else {
         code = cli_fail(err);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the program says about itself: errors with hints, help, notices. Always on stderr, except
  * help. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,8 @@ static int exit_code(const abx_error *err)
     case ABX_E_ESCALATED:
         return EXIT_NOT_RUNNABLE;
     case ABX_E_EXEC:
-        return system_error == 2 /* ENOENT */ || system_error == 20 /* ENOTDIR */
-                   ? EXIT_NOT_FOUND
-                   : EXIT_NOT_RUNNABLE;
+        return system_error == ENOENT || system_error == ENOTDIR ? EXIT_NOT_FOUND
+                                                                 : EXIT_NOT_RUNNABLE;
     default:
         return EXIT_AGENTBOX;
     }

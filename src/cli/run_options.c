@@ -100,8 +100,8 @@ static int32_t set_key(abx_command *c, const char *text, abx_error **err)
         return abx_command_set_string(c, text, "", err); /* says which key is meant, if any */
     memcpy(key, text, (size_t)(eq - text));
     key[eq - text] = '\0';
-    int32_t code = abx_command_set_string(c, key, eq + 1, NULL);
-    return code == ABX_OK ? code : abx_command_append(c, key, eq + 1, err);
+    int32_t code = abx_command_append(c, key, eq + 1, NULL);
+    return code == ABX_OK ? code : abx_command_set_string(c, key, eq + 1, err);
 }
 
 static int32_t apply_entries(abx_command *c, const struct entry *entries, size_t count,

@@ -50,7 +50,7 @@ void terminal_leave(struct terminal *t)
 
 void terminal_poll(const struct terminal *t, struct pollfd fds[2])
 {
-    bool room = t->in_len < sizeof t->in;
+    bool room = t->in_len < sizeof t->in && !t->hung_up;
 
     fds[0] = (struct pollfd){ .fd = t->master >= 0 && room ? STDIN_FILENO : -1, .events = POLLIN };
     fds[1] = (struct pollfd){ .fd = t->master, .events = POLLIN };
@@ -101,6 +101,8 @@ void terminal_relay(struct terminal *t, const struct pollfd fds[2])
         ssize_t n = read(STDIN_FILENO, t->in + t->in_len, sizeof t->in - t->in_len);
         if (n > 0)
             t->in_len += (size_t)n;
+        else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+            t->hung_up = true; /* nobody types any more */
     }
     if (fds[1].revents && !read_master(t)) {
         t->master = -1;

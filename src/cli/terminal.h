@@ -15,7 +15,7 @@
 
 struct terminal {
     int master; /* non-blocking; -1: none, or ended */
-    bool raw;
+    bool raw, hung_up;
     struct termios saved;
     char in[TERMINAL_BUFFER]; /* keys on their way in */
     size_t in_len;

@@ -3,10 +3,10 @@
  * Pid 1 of the sandbox. It applies the plan, starts the command, shuts itself in (Landlock without
  * any rule, a seccomp filter of a few calls) and then only reaps, relays, and ends things:
  *
- *   command ended                     -> everything else inside is killed and reaped, then the host
- * is told SIGTERM, SIGINT, SIGHUP from outside -> to the command's group; grace; a second one kills
- *   other signals from outside        -> to the command's group
- *   time is up, or the host is gone   -> everything is killed
+ *   the command has ended            everything else inside is killed and reaped; the host is told
+ *   SIGTERM, SIGINT, SIGHUP outside  to the command's group; grace; a second one kills
+ *   other signals from outside       to the command's group
+ *   time is up, or the host is gone  everything is killed
  *
  * Signals that come from inside (their sender has a pid here) are ignored: the command cannot make
  * pid 1 do anything. It is not dumpable and in another Landlock domain, so it cannot be traced.

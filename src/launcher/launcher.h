@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher: one small static program in three roles.
- *   keeper   (keeper.c)  host's child, in the host's namespaces: starts pid 1, ends it when the
- * host is gone, removes placeholders, passes signals and the exit status on; init     (steps.c,
- * init.c)  pid 1 inside: applies the plan, then reaps, relays, times out; command  (command.c) the
- * last steps before exec.
+ *   keeper   keeper.c           the host's child, in the host's namespaces: starts pid 1, ends it when
+ *                               the host is gone, removes placeholders, passes signals and the status
+ *   init     steps.c, init.c    pid 1 inside: applies the plan, then reaps, relays, times out
+ *   command  command.c          the last steps before exec
  */
 #ifndef ABX_LAUNCHER_LAUNCHER_H
 #define ABX_LAUNCHER_LAUNCHER_H
@@ -28,7 +28,7 @@ long plan_receive(struct launch *l);
 /* The command runs: only the plan's numbers are needed from now on. */
 void plan_release(struct launch *l);
 
-/* ---- receive.c: a message with descriptors; their number, or -errno ---- */
+/* ---- receive.c: a message with descriptors; how many, or -errno ---- */
 long receive_fds(int socket, struct deliver_msg *msg, int *fds, size_t max);
 
 /* ---- hold.c: the keeper's part in placeholders ---- */

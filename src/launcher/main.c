@@ -23,6 +23,6 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp)
     l.plan.layers = (uint32_t)text_to_u64(argv[2]);
     l.plan.uid = (uint32_t)TRY0(__NR_geteuid);
     l.plan.gid = (uint32_t)TRY0(__NR_getegid);
-    l.plan.map_all_ids = l.plan.uid == 0;
+    l.plan.map_all_ids = l.plan.uid == 0 && userns_has_all_ids();
     return keeper_run(&l, argv[3]);
 }

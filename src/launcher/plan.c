@@ -68,9 +68,10 @@ static long decode(struct launch *l, int fd)
     const struct plan begun = l->plan;
     r = plan_decode((const uint8_t *)image, size, l->memory, decoded, &l->plan);
     /* What was started must be what was planned. */
-    if (r >= 0 && (l->plan.layers != begun.layers || l->plan.uid != begun.uid ||
-                   l->plan.gid != begun.gid || l->plan.map_all_ids != begun.map_all_ids))
+    if (r >= 0 &&
+        (l->plan.layers != begun.layers || l->plan.uid != begun.uid || l->plan.gid != begun.gid))
         r = -ESTALE;
+    l->plan.map_all_ids = begun.map_all_ids; /* what this host allowed */
     return r;
 }
 

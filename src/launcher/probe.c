@@ -118,7 +118,7 @@ int probe_run(void)
         .plan = {
             .uid = (uint32_t)TRY0(__NR_geteuid),
             .gid = (uint32_t)TRY0(__NR_getegid),
-            .map_all_ids = TRY0(__NR_geteuid) == 0,
+            .map_all_ids = TRY0(__NR_geteuid) == 0 && userns_has_all_ids(),
         },
     };
 

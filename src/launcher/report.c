@@ -3,12 +3,15 @@
  * Messages to the host, one datagram each. A host that is gone is noticed elsewhere (lifeline), so
  * a failing send changes nothing here.
  */
+#include <asm/poll.h>
 #include <linux/socket.h>
+#include <linux/time_types.h>
 #include <linux/uio.h>
 
 #include "launcher/launcher.h"
 
 #define MSG_NOSIGNAL_FLAG 0x4000
+#define MSG_DONTWAIT_FLAG 0x40
 #define SCM_RIGHTS_TYPE   1
 #define SOL_SOCKET_LEVEL  1
 
@@ -44,7 +47,16 @@ static void report_send(const struct status_msg *msg, int fd)
         header.control = &control;
         header.control_len = sizeof control;
     }
-    (void)TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG);
+    /* Never waits: a host that does not read must not stop pid 1, and a command could fill the queue. */
+    if (TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG) !=
+            -EAGAIN ||
+        msg->kind != STATUS_EXITED)
+        return;
+    /* The last word is worth a moment. */
+    struct pollfd room = { .fd = LAUNCH_FD_STATUS, .events = POLLOUT };
+    struct __kernel_timespec limit = { .tv_sec = 2 };
+    (void)TRY5(__NR_ppoll, &room, 1, &limit, 0, 0);
+    (void)TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG);
 }
 
 static void set_step(struct status_msg *msg, const char *step)

@@ -37,6 +37,7 @@ struct launch {
 void *launch_alloc(struct launch *l, size_t count, size_t size);
 
 /* Each applies one layer and returns 0 or -errno, with l->object set where there is a noun. */
+bool userns_has_all_ids(void); /* false for a root that is one of another namespace's users */
 long userns_map_self(struct launch *l);           /* in the new namespace, by itself */
 long userns_map_child(struct launch *l, int pid); /* from outside, by root */
 long netns_loopback(struct launch *l);

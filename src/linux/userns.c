@@ -17,6 +17,24 @@ static void map_line(char *to, size_t cap, uint32_t id, uint64_t count)
     text_append(to, cap, "\n");
 }
 
+bool userns_has_all_ids(void)
+{
+    char map[64] = "";
+    long fd = TRY4(__NR_openat, SYS_AT_FDCWD, "/proc/self/uid_map", SYS_O_RDONLY | SYS_O_CLOEXEC,
+                   0);
+    long n = fd < 0 ? -1 : TRY3(__NR_read, fd, map, sizeof map - 1);
+
+    file_close((int)fd);
+    if (n <= 0)
+        return false;
+    const char *count = map + n - 1; /* "         0          0 4294967295\n" */
+    while (count > map && (*count < '0' || *count > '9'))
+        count--;
+    while (count > map && count[-1] >= '0' && count[-1] <= '9')
+        count--;
+    return text_to_u64(count) == UINT32_MAX;
+}
+
 long userns_map_self(struct launch *l)
 {
     char line[64];

@@ -88,7 +88,7 @@ struct status_msg {
     int32_t err; /* errno */
     int32_t value;
     uint32_t layers; /* STARTED: layers in force */
-    uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out, 2 if the grace ran out */
+    uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */
     uint32_t text_len;
     int64_t user_ns, system_ns, max_rss;
     char step[24];

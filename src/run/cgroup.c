@@ -171,13 +171,15 @@ int cgroup_make(struct cgroup *g, const struct cgroup_limits *limits)
     repair(parent);
     (void)snprintf(g->name, sizeof g->name, CGROUP_PREFIX "%d-%u", (int)getpid(),
                    __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED));
-    if (mkdirat(parent, g->name, 0755) < 0)
-        return -errno;
-    _fd_ int dir = openat(parent, g->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _fd_ int dir = -1;
+    if (mkdirat(parent, g->name, 0755) == 0) {
+        dir = openat(parent, g->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir < 0)
+            (void)unlinkat(parent, g->name, AT_REMOVEDIR);
+    }
     if (dir < 0) {
-        int r = -errno;
-        (void)unlinkat(parent, g->name, AT_REMOVEDIR);
-        return r;
+        g->name[0] = '\0'; /* the launcher must not look for it */
+        return -EAGAIN;
     }
     set_limits(dir, limits);
     g->parent = TAKE_FD(parent);

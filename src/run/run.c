@@ -217,6 +217,8 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
         }
         if (null_fd < 0)
             null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (null_fd < 0)
+            return err_sys(err, ABX_E_IO, -errno, "open /dev/null");
         given[i] = null_fd;
     }
     const struct spawn_request spawn = {
@@ -227,9 +229,10 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
         .count = LAUNCH_FD_FREE,
     };
     int32_t code = spawn_launcher(&spawn, &r->keeper, err);
-    if (code == ABX_OK)
-        r->pidfd = (int)syscall(SYS_pidfd_open, r->keeper, 0);
-    return code;
+    if (code != ABX_OK)
+        return code;
+    r->pidfd = (int)syscall(SYS_pidfd_open, r->keeper, 0);
+    return r->pidfd < 0 ? err_sys(err, ABX_E_IO, -errno, "watch the launcher") : ABX_OK;
 }
 
 int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
@@ -258,7 +261,7 @@ int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
 /* Until the command has been executed, or why it was not. */
 static int32_t await_start(struct run *r, const struct plan *plan, abx_error **err)
 {
-    while (!r->started && !r->failed && r->status_fd >= 0) {
+    while (!r->started && !r->failed && r->status_fd >= 0 && !run_ended(r)) {
         int32_t code = run_pump(r, -1, err);
         if (code != ABX_OK)
             return code;
@@ -278,11 +281,20 @@ static int32_t await_start(struct run *r, const struct plan *plan, abx_error **e
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err)
 {
-    int32_t code = deliver_holds(r->lifeline_fd, &r->hold, plan, state_dirs, err);
+    _err_ abx_error *why = NULL;
+    int32_t code = deliver_holds(r->lifeline_fd, &r->hold, plan, state_dirs, &why);
 
     if (code == ABX_OK)
-        code = deliver_plan(r->status_fd, plan, err);
-    return code == ABX_OK ? await_start(r, plan, err) : code;
+        code = deliver_plan(r->status_fd, plan, &why);
+    if (code == ABX_OK)
+        return await_start(r, plan, err);
+    /* If the launcher has failed as well, its reason lies deeper. */
+    const int moment_ms = 20;
+    if (run_pump(r, moment_ms, NULL) == ABX_OK && r->failed)
+        return run_failure(&r->failure, plan, err);
+    if (err)
+        *err = TAKE_PTR(why);
+    return code;
 }
 
 /* ---- while it runs ---- */
@@ -352,6 +364,12 @@ void run_signal(struct run *r, int signal_number)
 {
     if (run_ended(r) || r->keeper <= 1)
         return;
+    if (signal_number == SIGKILL) {
+        run_cancel(r); /* the keeper has to survive its sandbox by a moment */
+        return;
+    }
+    if (signal_number == SIGSTOP)
+        signal_number = SIGTSTP; /* for the command, not for the keeper */
     if (r->pidfd >= 0)
         (void)syscall(SYS_pidfd_send_signal, r->pidfd, signal_number, NULL, 0);
     else
@@ -401,4 +419,16 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->started = r->failed = r->exited = r->gone = false;
     r->stopped = 0;
+}
+
+void run_forget(struct run *r)
+{
+    hold_close(&r->hold);
+    cgroup_close(&r->cgroup);
+    fd_close(r->lifeline_fd);
+    fd_close(r->status_fd);
+    fd_close(r->tty_fd);
+    fd_close(r->pidfd);
+    for (int i = 1; i < 3; i++)
+        stream_close(&r->streams[i]);
 }

@@ -2,10 +2,13 @@
 /*
  * One run: a plan made real, from spawning the launcher to the last byte of output.
  *
- *     run_init -> run_launch (namespaces are being made) -> run_deliver (the plan; the command has
- * been executed, or why not) -> run_pump … until run_ended -> run_done
+ *     run_init
+ *     run_launch    the launcher makes its namespaces
+ *     run_deliver   the plan; returns when the command has been executed, or why it was not
+ *     run_pump      until run_ended
+ *     run_done
  *
- * A run belongs to one thread at a time; run_cancel and run_signal may come from any.
+ * A run belongs to one thread at a time; run_cancel may come from any.
  */
 #ifndef ABX_RUN_RUN_H
 #define ABX_RUN_RUN_H
@@ -73,6 +76,8 @@ struct run_rest {
  * nothing); NULL: waits for it here. The run may be launched again, unless it was canceled.
  */
 void run_done(struct run *r, struct run_rest *ret_rest);
+/* In a forked process: closes our copies and touches nothing that the parent still uses. */
+void run_forget(struct run *r);
 /* true: reaped (or waited for by somebody else). */
 bool run_reap(struct run_rest *rest, bool wait);
 
