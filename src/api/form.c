@@ -12,8 +12,8 @@
 
 #include "api/internal.h"
 #include "base/fd.h"
+#include "probe/state.h"
 #include "run/spawn.h"
-#include "run/state.h"
 
 /* Both messages wait in their sockets until the launcher asks for them. */
 static int32_t form_open(abx_command *c, struct abx_exec_form *form, abx_error **err)

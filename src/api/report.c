@@ -14,9 +14,9 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "probe/state.h"
 #include "run/cgroup.h"
 #include "run/probe.h"
-#include "run/state.h"
 
 #define REPORT_ROWS 12
 

@@ -17,8 +17,8 @@
 
 #include "api/internal.h"
 #include "base/fd.h"
+#include "probe/state.h"
 #include "run/probe.h"
-#include "run/state.h"
 
 #define START_ATTEMPTS 5
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher: one small static program in three roles.
- *   keeper   keeper.c           the host's child, in the host's namespaces: starts pid 1, ends it when
- *                               the host is gone, removes placeholders, passes signals and the status
- *   init     steps.c, init.c    pid 1 inside: applies the plan, then reaps, relays, times out
- *   command  command.c          the last steps before exec
+ *   keeper   keeper.c         the host's child, in the host's namespaces: starts pid 1, ends it
+ *                             when the host is gone, removes placeholders, passes signals on
+ *   init     steps.c, init.c  pid 1 inside: applies the plan, then reaps, relays, times out
+ *   command  command.c        the last steps before exec
  */
 #ifndef ABX_LAUNCHER_LAUNCHER_H
 #define ABX_LAUNCHER_LAUNCHER_H

@@ -47,7 +47,7 @@ static void report_send(const struct status_msg *msg, int fd)
         header.control = &control;
         header.control_len = sizeof control;
     }
-    /* Never waits: a host that does not read must not stop pid 1, and a command could fill the queue. */
+    /* Never waits: a host that does not read must not stop pid 1; the command could see to that. */
     if (TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG) !=
             -EAGAIN ||
         msg->kind != STATUS_EXITED)

@@ -44,7 +44,8 @@ int signals_next(uint32_t *ret_sender)
 
     if (TRY3(__NR_read, LAUNCH_FD_SIGNALS, &info, sizeof info) != (long)sizeof info)
         return 0;
-    *ret_sender = info.ssi_pid;
+    /* Whoever queues a signal may write any pid into it; only the kernel's own word counts. */
+    *ret_sender = info.ssi_code < 0 ? UINT32_MAX : info.ssi_pid;
     return (int)info.ssi_signo;
 }
 

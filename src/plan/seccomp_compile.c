@@ -136,6 +136,11 @@ static const struct check ioctl_checks[] = {
     { IS(1, 0x5423), REFUSE },
 };
 
+/* F_SETLEASE: a lease on a file makes everybody else's open() of it wait, up to 45 seconds. */
+static const struct check fcntl_checks[] = {
+    { IS(1, 1024), REFUSE },
+};
+
 /* Pid 1 only hands the terminal's foreground around: TIOCGPGRP, TIOCSPGRP. */
 static const struct check init_ioctl_checks[] = {
     { IS(1, 0x540f), RET_ALLOW },
@@ -248,6 +253,8 @@ static struct checks action_checks(enum seccomp_action action, const struct secc
         return CHECKS(chmod_checks, RET_ALLOW);
     case SECCOMP_FCHMODAT:
         return CHECKS(fchmodat_checks, RET_ALLOW);
+    case SECCOMP_FCNTL:
+        return CHECKS(fcntl_checks, RET_ALLOW);
     case SECCOMP_CREAT:
         return CHECKS(creat_checks, RET_ALLOW);
     case SECCOMP_OPEN:

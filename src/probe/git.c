@@ -183,7 +183,9 @@ static int32_t protect_broken(struct scan *s, struct repo *r)
 {
     struct resolved where;
 
-    if (!r->gitdir)
+    /* Unreadable for us, but the command may change that: then all of it. */
+    bool closed = r->gitdir && look(s, r->gitdir, "HEAD", &where) == ABX_OK && where.denied;
+    if (!r->gitdir || closed)
         return scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_SOURCE, r->dotgit.path, NULL);
     if (!r->common)
         r->common = r->gitdir;
@@ -323,19 +325,47 @@ static int32_t protect_worktree(struct scan *s, const char *dir, void *data, uns
     return r == ABX_OK ? protect(s, dir, "config.worktree", *flags) : r;
 }
 
+/* A value of git's config as git reads it: quotes, escapes, comments, blanks at the end. */
+static char *unquote(struct arena *arena, const char *text)
+{
+    char *value = arena_strndup(arena, text, strcspn(text, "\r\n")), *to = value;
+    bool quoted = false;
+    const char *kept = value; /* behind the last character that counts */
+
+    for (const char *from = value; from && *from; from++) {
+        if (*from == '"') {
+            quoted = !quoted;
+            continue;
+        }
+        if (!quoted && (*from == '#' || *from == ';'))
+            break;
+        bool escaped = *from == '\\' && from[1];
+        if (escaped)
+            from++;
+        *to++ = !escaped ? *from : *from == 't' ? '\t' : *from == 'n' ? '\n' : *from;
+        if (quoted || escaped || (to[-1] != ' ' && to[-1] != '\t'))
+            kept = to;
+    }
+    if (value)
+        value[kept - value] = '\0';
+    return value;
+}
+
 /* The .git file of a submodule that is checked out: config has its core.worktree. */
 static int32_t protect_pointer(struct scan *s, const char *dir)
 {
     const char *path = join(s, dir, "config");
     const char *text = path ? read_text(s, path, GIT_MAX_CONFIG) : NULL;
-    const char *key = text ? strstr(text, "worktree =") : NULL;
+    const char *key = text ? strcasestr(text, "worktree") : NULL;
     struct resolved tree;
 
+    /* The first that is a key; core.worktree is the only one of that name. */
+    while (key && key[8 + strspn(key + 8, " \t")] != '=')
+        key = strcasestr(key + 8, "worktree");
     if (!key)
         return ABX_OK;
-    key += strlen("worktree =");
-    key += strspn(key, " \t");
-    char *value = arena_strndup(s->arena, key, strcspn(key, "\r\n"));
+    key = strchr(key, '=') + 1;
+    char *value = unquote(s->arena, key + strspn(key, " \t"));
     if (!value)
         return err_nomem(s->err);
     int32_t r = value[0] ? look(s, dir, value, &tree) : ABX_OK;

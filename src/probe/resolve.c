@@ -22,20 +22,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "plan/protocol.h"
-
-/*
- * A placeholder of a run that is going on, or was killed (run/hold.c): nothing is really there. The
- * new run must ask for it too, or it would lose its protection when the other one ends.
- */
-static bool is_placeholder(const struct stat *st)
-{
-    mode_t bits = st->st_mode & 07777;
-
-    return (S_ISSOCK(st->st_mode) && bits == HOLD_SOCKET_BITS) ||
-           (S_ISREG(st->st_mode) && HOLD_IS_FILE(bits) && st->st_size <= HOLD_FILE_MAX) ||
-           (S_ISDIR(st->st_mode) && HOLD_IS_DIR(bits));
-}
+#include "probe/held.h"
 
 struct resolver {
     struct arena *arena;
@@ -173,7 +160,7 @@ static int enter_other(struct resolver *s, const char *name)
         return -errno;
     if (S_ISLNK(st.st_mode))
         return follow_link(s, name, &st);
-    if (is_placeholder(&st))
+    if (held_is_placeholder(s->fd, &st))
         return -ENOENT;
     if (is_last(s)) {
         s->st = st;
@@ -291,7 +278,7 @@ static bool resolve_name(struct arena *arena, const struct resolve_base *base, c
     }
     if (exists && S_ISLNK(st.st_mode))
         return false;
-    exists = exists && !is_placeholder(&st);
+    exists = exists && !held_is_placeholder(base->fd, &st);
     struct resolved found = { .path = path_join(arena, base->path, name), .exists = exists };
     if (exists) {
         found.is_dir = S_ISDIR(st.st_mode);

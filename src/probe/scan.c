@@ -191,6 +191,24 @@ static int32_t find_home(struct scan *s)
     return s->home.path ? ABX_OK : err_nomem(s->err);
 }
 
+/* HOME may be another's, or a fresh directory; the secrets are where the account lives, too. */
+static int32_t find_own_home(struct scan *s)
+{
+    const char *home = account_home(s->arena, NULL, 0, s->facts->uid);
+    struct resolved where;
+
+    if (!home)
+        return ABX_OK;
+    int32_t r = resolve_path(s->arena, &s->root, home, &where, s->err);
+    if (r != ABX_OK || !where.exists || where.denied || !where.is_dir || !where.path[1] ||
+        (s->home.path && str_eq(where.path, s->home.path)))
+        return r;
+    s->own_home.fd = fd_open_path(AT_FDCWD, where.path);
+    s->own_home.path = where.path;
+    s->own_home.names = names_read(s->arena, s->own_home.fd);
+    return ABX_OK;
+}
+
 static int32_t find_places(struct scan *s)
 {
     static const char *const names[PLACE_COUNT] = {
@@ -474,12 +492,27 @@ static int32_t find_top(struct scan *s)
     return r;
 }
 
+/* What is hidden in the home directory is hidden in the account's own as well. */
+static int32_t hide_in_own_home(struct scan *s, const struct policy_rule *rule)
+{
+    struct resolved where;
+
+    if (s->own_home.fd < 0 || rule->access != ACCESS_EXCLUDE || rule->origin != ORIGIN_BUILTIN ||
+        !str_has_prefix(rule->text, "~/") || resolve_is_absent(&s->own_home, rule->text + 2))
+        return ABX_OK;
+    int32_t r = resolve_path(s->arena, &s->own_home, rule->text + 2, &where, s->err);
+    return r == ABX_OK ? scan_add(s, rule, &where) : r;
+}
+
 static int32_t scan_rules(struct scan *s)
 {
     int32_t r = ABX_OK;
 
-    for (size_t i = 0; i < s->policy->rule_count && r == ABX_OK; i++)
+    for (size_t i = 0; i < s->policy->rule_count && r == ABX_OK; i++) {
         r = scan_rule(s, &s->policy->rules[i]);
+        if (r == ABX_OK)
+            r = hide_in_own_home(s, &s->policy->rules[i]);
+    }
     if (r == ABX_OK && s->policy->protect_names)
         r = scan_names(s);
     if (r == ABX_OK)
@@ -495,6 +528,7 @@ static void scan_done(struct scan *s)
 {
     fd_close(s->root.fd);
     fd_close(s->home.fd);
+    fd_close(s->own_home.fd);
     fd_close(s->cwd.fd);
 }
 
@@ -507,6 +541,7 @@ int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *a
         .err = err,
         .root = { .fd = -1, .path = "/" },
         .home = { .fd = -1 },
+        .own_home = { .fd = -1 },
         .cwd = { .fd = -1 },
     };
 
@@ -520,6 +555,8 @@ int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *a
     int32_t r = find_cwd(&s, cwd);
     if (r == ABX_OK)
         r = find_home(&s);
+    if (r == ABX_OK)
+        r = find_own_home(&s);
     if (r == ABX_OK)
         r = find_places(&s);
     if (r == ABX_OK)

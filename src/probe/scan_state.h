@@ -14,6 +14,7 @@ struct scan {
     struct path_fact *paths;
     size_t count, room;
     struct resolve_base root, home, cwd; /* fd -1: there is none */
+    struct resolve_base own_home;        /* passwd's, where HOME says something else */
     uint32_t entries;                    /* looked at so far */
 };
 

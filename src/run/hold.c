@@ -229,7 +229,7 @@ static int adopt(int dir, int file, const char *name)
     struct stat st;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ||
-        !looks_like_ours(&st))
+        !S_ISSOCK(st.st_mode) || !looks_like_ours(&st))
         return 0;
     return register_one(file, name, &st);
 }

@@ -100,6 +100,8 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
         return allow_if(!(a1 & S_ISUID));
     case SECCOMP_FCHMODAT:
         return allow_if(!(a2 & S_ISUID));
+    case SECCOMP_FCNTL:
+        return allow_if(a1 != F_SETLEASE);
     case SECCOMP_CREAT:
         return allow_if(!(a1 & MODEL_SETID));
     case SECCOMP_OPEN:
@@ -300,6 +302,9 @@ static void oracle_row(struct oracle *o, unsigned action)
         return;
     case SECCOMP_FCHMODAT:
         RULE_LIST(o, 2, S_ISUID, yes, no, 0);
+        return;
+    case SECCOMP_FCNTL:
+        RULE_LIST(o, 1, UINT32_MAX, no, yes, F_SETLEASE);
         return;
     case SECCOMP_CREAT:
         RULE_LIST(o, 1, MODEL_SETID, yes, no, 0);

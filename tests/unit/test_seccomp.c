@@ -142,7 +142,7 @@ static const uint32_t telling[4][36] = {
       O_CREAT | O_WRONLY,
       O_TMPFILE | O_RDWR,
       O_TMPFILE | O_CREAT,
-      O_RDONLY,
+      F_SETLEASE,
       O_DIRECTORY },
     { 0,
       0,

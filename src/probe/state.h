@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where agentbox keeps what must outlive a run: directories of the user's, hidden from every
  * sandbox. */
-#ifndef ABX_RUN_STATE_H
-#define ABX_RUN_STATE_H
+#ifndef ABX_PROBE_STATE_H
+#define ABX_PROBE_STATE_H
 
 #include "base/arena.h"
 

@@ -4,7 +4,7 @@
  * read-only one), $XDG_RUNTIME_DIR/agentbox, else /var/tmp/agentbox-UID. The policy hides all of
  * them (policy/presets.c); whoever opens one checks its owner and mode.
  */
-#include "run/state.h"
+#include "probe/state.h"
 
 #include <stdlib.h>
 #include <unistd.h>

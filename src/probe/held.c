@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Placeholders, recognised. A run that meets one must ask for it too, or it would lose its
+ * protection when the run that made it ends.
+ *
+ * Looks prove nothing: a command may give its own files any mode, and what counts as absent is not
+ * protected. A file or a directory is a placeholder only if the registry has its device and inode;
+ * the registry is out of every sandbox's reach. Only for a socket without permissions looks are
+ * enough: there is nothing in it or below it that could be protected or hidden.
+ */
+#include "probe/held.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fd.h"
+#include "plan/protocol.h"
+#include "probe/state.h"
+
+static bool file_names(int file, const struct stat *st)
+{
+    struct hold_entry entries[16];
+    off_t at = HOLD_ENTRIES_AT;
+    ssize_t n;
+
+    while ((n = pread(file, entries, sizeof entries, at)) >= (ssize_t)sizeof entries[0]) {
+        size_t count = (size_t)n / sizeof entries[0];
+        for (size_t i = 0; i < count; i++)
+            if (entries[i].dev == st->st_dev && entries[i].ino == st->st_ino)
+                return true;
+        at += (off_t)(count * sizeof entries[0]);
+    }
+    return false;
+}
+
+static bool is_registered(const struct stat *parent, const struct stat *st)
+{
+    _arena_ struct arena arena = { 0 };
+    const char *home = getenv("HOME");
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *const *dirs = state_directories(&arena, home && home[0] == '/' ? home : NULL);
+    for (; dirs && *dirs; dirs++) {
+        const char *path = arena_printf(&arena, "%s/held/%016llx-%016llx", *dirs,
+                                        (unsigned long long)parent->st_dev,
+                                        (unsigned long long)parent->st_ino);
+        _fd_ int file = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+        struct stat own;
+        if (file >= 0 && fstat(file, &own) == 0 && own.st_uid == geteuid() && file_names(file, st))
+            return true;
+    }
+    return false;
+}
+
+bool held_is_placeholder(int dir, const struct stat *st)
+{
+    mode_t bits = st->st_mode & 07777;
+    struct stat parent;
+
+    if (S_ISSOCK(st->st_mode))
+        return bits == HOLD_SOCKET_BITS;
+    if ((S_ISREG(st->st_mode) && HOLD_IS_FILE(bits) && st->st_size <= HOLD_FILE_MAX) ||
+        (S_ISDIR(st->st_mode) && HOLD_IS_DIR(bits)))
+        return fstat(dir, &parent) == 0 && is_registered(&parent, st);
+    return false;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is an entry a placeholder of a run (run/hold.c)? Then nothing is really there. */
+#ifndef ABX_PROBE_HELD_H
+#define ABX_PROBE_HELD_H
+
+#include <sys/stat.h>
+
+#include "base/defs.h"
+
+/* st: the entry; dir: the directory that it is in. */
+bool held_is_placeholder(int dir, const struct stat *st);
+
+#endif
