@@ -13,6 +13,7 @@
  */
 #include <asm/poll.h>
 #include <asm/signal.h>
+#include <linux/prctl.h>
 #include <linux/resource.h>
 #include <linux/time.h>
 #include <linux/time_types.h>
@@ -192,6 +193,8 @@ static int exec_code(const char *step, long err)
 void init_run(struct launch *l)
 {
     const char *step;
+
+    (void)TRY2(__NR_prctl, PR_SET_NAME, "agentbox-init"); /* for ps */
     long r = steps_apply(l, &step);
 
     if (r < 0) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The launcher's main: becomes the keeper, or probes. */
+#include <linux/prctl.h>
+
 #include "launcher/launcher.h"
 
 void launcher_exit(int code)
@@ -19,6 +21,7 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp)
     if (argc != 4 || !text_eq(argv[1], "run"))
         return EXIT_SETUP;
 
+    (void)TRY2(__NR_prctl, PR_SET_NAME, "agentbox-keeper"); /* for ps */
     l.umask_bits = (uint32_t)TRY1(__NR_umask, 0);
     l.plan.layers = (uint32_t)text_to_u64(argv[2]);
     l.plan.uid = (uint32_t)TRY0(__NR_geteuid);

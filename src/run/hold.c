@@ -196,6 +196,8 @@ static const struct {
     { "config.toml", "" },
     { "credentials.toml", "" },
     { "env", "" },
+    { ".env", "" },
+    { "plugins", NULL },
     { "hooks", NULL },
     { "hooks.json", "{}\n" },
     { "rules", NULL },
