@@ -181,7 +181,7 @@ static int32_t open_repo(struct scan *s, struct repo *r, unsigned nesting, bool 
  */
 static int32_t protect_broken(struct scan *s, struct repo *r)
 {
-    struct resolved where;
+    struct resolved where = { 0 };
 
     /* Unreadable for us, but the command may change that: then all of it. */
     bool closed = r->gitdir && look(s, r->gitdir, "HEAD", &where) == ABX_OK && where.denied;
