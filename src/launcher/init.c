@@ -26,11 +26,6 @@
 #define WCONTINUED_FLAG     8
 #define RUSAGE_CHILDREN_WHO (-1)
 
-struct pollfd_kernel {
-    int fd;
-    short events, revents;
-};
-
 struct init {
     const struct launch *l;
     int command;      /* pid, also its group */
@@ -114,7 +109,7 @@ static void reap_rest(struct init *in)
 
 static void wait_for_work(struct init *in)
 {
-    struct pollfd_kernel fds[2] = {
+    struct pollfd fds[2] = {
         { .fd = LAUNCH_FD_SIGNALS, .events = POLLIN },
         { .fd = LAUNCH_FD_LIFELINE },
     };

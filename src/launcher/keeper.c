@@ -16,11 +16,6 @@
 #include "launcher/launcher.h"
 
 #define WNOHANG_FLAG 1
-struct pollfd_kernel {
-    int fd;
-    short events, revents;
-};
-
 /* All but the network's, which pid 1 has made for it (linux/netns.c). */
 static unsigned long namespace_flags(const struct plan *p)
 {
@@ -91,7 +86,7 @@ static long start_init(struct launch *l, bool cgroup)
 /* Waits for the end of pid 1; returns its exit code. */
 static int watch(int init, struct holds *holds)
 {
-    struct pollfd_kernel fds[2] = {
+    struct pollfd fds[2] = {
         { .fd = LAUNCH_FD_SIGNALS, .events = POLLIN },
         { .fd = LAUNCH_FD_LIFELINE, .events = POLLIN },
     };

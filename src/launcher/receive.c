@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages from the host that bring descriptors. */
-#include <linux/uio.h>
-
+#include "launcher/kernel.h"
 #include "launcher/launcher.h"
 
 #define MSG_CMSG_CLOEXEC_FLAG 0x40000000
 #define MSG_TRUNCATED         (0x20 | 0x8) /* MSG_TRUNC, MSG_CTRUNC */
-#define SCM_RIGHTS_TYPE       1
-#define SOL_SOCKET_LEVEL      1
-
-struct msghdr_kernel {
-    void *name;
-    int name_len;
-    struct iovec *iov;
-    size_t iov_len;
-    void *control;
-    size_t control_len;
-    unsigned flags;
-};
 
 struct control {
     size_t len;

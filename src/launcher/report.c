@@ -6,24 +6,12 @@
 #include <asm/poll.h>
 #include <linux/socket.h>
 #include <linux/time_types.h>
-#include <linux/uio.h>
 
+#include "launcher/kernel.h"
 #include "launcher/launcher.h"
 
 #define MSG_NOSIGNAL_FLAG 0x4000
 #define MSG_DONTWAIT_FLAG 0x40
-#define SCM_RIGHTS_TYPE   1
-#define SOL_SOCKET_LEVEL  1
-
-struct msghdr_kernel {
-    void *name;
-    int name_len;
-    struct iovec *iov;
-    size_t iov_len;
-    void *control;
-    size_t control_len;
-    unsigned flags;
-};
 
 struct control_fd {
     size_t len;

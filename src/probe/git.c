@@ -174,6 +174,22 @@ static int32_t open_repo(struct scan *s, struct repo *r, unsigned nesting, bool 
     return check_submodule(s, r, nesting);
 }
 
+/* A directory that we cannot look into, but whose mode the command can change: all of it. */
+static int32_t protect_closed(struct scan *s, const char *dir)
+{
+    return scan_add_path(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_SOURCE, dir, NULL);
+}
+
+static bool is_closed(struct scan *s, const char *dir)
+{
+    struct resolved where = { 0 };
+    _err_ abx_error *ignored = NULL;
+    struct scan quiet = *s;
+
+    quiet.err = &ignored;
+    return look(&quiet, dir, "HEAD", &where) == ABX_OK && where.denied;
+}
+
 /*
  * A ".git" that is no repository now may be one again tomorrow, or in a minute: a command could
  * take HEAD away, write the config in its next run, and put HEAD back. So what is granted depends
@@ -183,10 +199,8 @@ static int32_t protect_broken(struct scan *s, struct repo *r)
 {
     struct resolved where = { 0 };
 
-    /* Unreadable for us, but the command may change that: then all of it. */
-    bool closed = r->gitdir && look(s, r->gitdir, "HEAD", &where) == ABX_OK && where.denied;
-    if (!r->gitdir || closed)
-        return scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_SOURCE, r->dotgit.path, NULL);
+    if (!r->gitdir || is_closed(s, r->gitdir))
+        return protect_closed(s, r->dotgit.path);
     if (!r->common)
         r->common = r->gitdir;
     if (r->common == r->gitdir && follow(s, r->gitdir, "commondir", "", &where) && where.is_dir)
@@ -285,7 +299,7 @@ static int32_t protect_dir(struct scan *s, const char *dir, bool has_config)
 
 typedef int32_t (*entry_fn)(struct scan *s, const char *dir, void *data, unsigned depth);
 
-/* Calls fn for each directory in dir. A missing or unreadable one has none. */
+/* Calls fn for each entry of dir. A missing one has none, an unreadable one is protected whole. */
 static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void *data,
                               unsigned depth)
 {
@@ -298,7 +312,7 @@ static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void
     int32_t r = ABX_OK;
 
     if (!stream)
-        return ABX_OK;
+        return is_there(s, dir, ".", true) ? protect_closed(s, dir) : ABX_OK;
     (void)TAKE_FD(fd);
     while (r == ABX_OK && (entry = readdir(stream))) {
         if (entry->d_name[0] == '.' && (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..")))
@@ -318,6 +332,8 @@ static int32_t protect_worktree(struct scan *s, const char *dir, void *data, uns
     int32_t r;
 
     (void)depth;
+    if (is_closed(s, dir))
+        return protect_closed(s, dir);
     if (!is_there(s, dir, "gitdir", false) && !is_there(s, dir, "commondir", false) &&
         !is_there(s, dir, "HEAD", false))
         return ABX_OK;
@@ -391,6 +407,8 @@ static bool looks_like_gitdir(struct scan *s, const char *dir)
 
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth)
 {
+    if (is_closed(s, dir))
+        return protect_closed(s, dir);
     if (!is_there(s, dir, ".", true) || depth >= GIT_MAX_NESTING)
         return ABX_OK;
     if (!looks_like_gitdir(s, dir)) /* a module's name may have slashes */

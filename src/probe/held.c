@@ -17,10 +17,9 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
-#include "plan/protocol.h"
 #include "probe/state.h"
 
-static bool file_names(int file, const struct stat *st)
+bool held_each(int file, held_fn fn, const void *data)
 {
     struct hold_entry entries[16];
     off_t at = HOLD_ENTRIES_AT;
@@ -28,12 +27,21 @@ static bool file_names(int file, const struct stat *st)
 
     while ((n = pread(file, entries, sizeof entries, at)) >= (ssize_t)sizeof entries[0]) {
         size_t count = (size_t)n / sizeof entries[0];
-        for (size_t i = 0; i < count; i++)
-            if (entries[i].dev == st->st_dev && entries[i].ino == st->st_ino)
+        for (size_t i = 0; i < count; i++) {
+            entries[i].name[HOLD_NAME_MAX] = '\0';
+            if (fn(&entries[i], data))
                 return true;
+        }
         at += (off_t)(count * sizeof entries[0]);
     }
     return false;
+}
+
+static bool is_it(struct hold_entry *entry, const void *data)
+{
+    const struct stat *st = data;
+
+    return entry->dev == st->st_dev && entry->ino == st->st_ino;
 }
 
 static bool is_registered(const struct stat *parent, const struct stat *st)
@@ -49,7 +57,8 @@ static bool is_registered(const struct stat *parent, const struct stat *st)
                                         (unsigned long long)parent->st_ino);
         _fd_ int file = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
         struct stat own;
-        if (file >= 0 && fstat(file, &own) == 0 && own.st_uid == geteuid() && file_names(file, st))
+        if (file >= 0 && fstat(file, &own) == 0 && own.st_uid == geteuid() &&
+            held_each(file, is_it, st))
             return true;
     }
     return false;

@@ -6,6 +6,11 @@
 #include <sys/stat.h>
 
 #include "base/defs.h"
+#include "plan/protocol.h"
+
+/* Calls fn for each entry of a registry file, until it says true; whether it did. */
+typedef bool (*held_fn)(struct hold_entry *entry, const void *data);
+bool held_each(int file, held_fn fn, const void *data);
 
 /* st: the entry; dir: the directory that it is in. */
 bool held_is_placeholder(int dir, const struct stat *st);

@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/io.h"
+#include "probe/held.h"
 
 #define HOLD_REPAIRS_PER_RUN 16
 #define HOLD_FILES_LISTED    256
@@ -311,31 +312,24 @@ static int fill_directory(int dir, int file, const struct plan_hold *hold)
 
 /* ---- repair ---- */
 
-static void remove_entry(int dir, struct hold_entry *entry)
+static bool remove_entry(struct hold_entry *entry, const void *data)
 {
+    const int *dir = data;
     struct stat st;
 
-    entry->name[HOLD_NAME_MAX] = '\0';
-    if (fstatat(dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != entry->dev ||
-        st.st_ino != entry->ino)
-        return;
-    if (looks_like_ours(&st))
-        (void)unlinkat(dir, entry->name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
+    if (fstatat(*dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == entry->dev &&
+        st.st_ino == entry->ino && looks_like_ours(&st))
+        (void)unlinkat(*dir, entry->name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
+    return false; /* go on */
 }
 
 static void remove_entries(int dir, int file)
 {
-    struct hold_entry entries[16];
-    off_t at = HOLD_ENTRIES_AT;
-    ssize_t n;
+    struct stat st;
 
-    while ((n = pread(file, entries, sizeof entries, at)) >= (ssize_t)sizeof entries[0]) {
-        size_t count = (size_t)n / sizeof entries[0];
-        for (size_t i = 0; i < count; i++)
-            remove_entry(dir, &entries[i]);
-        at += (off_t)(count * sizeof entries[0]);
-    }
-    if (at > HOLD_ENTRIES_AT && ftruncate(file, HOLD_ENTRIES_AT) < 0)
+    (void)held_each(file, remove_entry, &dir);
+    if (fstat(file, &st) == 0 && st.st_size > HOLD_ENTRIES_AT &&
+        ftruncate(file, HOLD_ENTRIES_AT) < 0)
         return; /* entries of what is gone do no harm */
 }
 
