@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The public header, with real sandboxes: states and misuse, results, streams and their limits,
- * time, the exec form, terminals. After each test nothing is left: descriptors, children, files.
+ * time, terminals. After each test nothing is left: descriptors, children, files.
  */
 #include "lib/api_case.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
 
 /* ---- results ------------------------------------------------------------------------------------
@@ -470,85 +469,6 @@ static void a_forked_child_may_not_use_the_parents_objects(void **state)
     abx_command_free(command);
 }
 
-/* ---- the exec form
- * ------------------------------------------------------------------------------- */
-
-/* Starts a form as another runtime would; returns the status of waitpid. */
-static int spawn_form(const abx_exec_form *form, int out)
-{
-    posix_spawn_file_actions_t actions;
-    const int32_t *fds;
-    size_t count = abx_exec_form_fds(form, &fds);
-    int high[8], status = -1;
-    pid_t pid;
-
-    assert_true(count <= 8);
-    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
-    assert_int_equal(posix_spawn_file_actions_addchdir_np(&actions, abx_exec_form_cwd(form)), 0);
-    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, out, 1), 0);
-    for (size_t i = 0; i < count; i++) { /* their own numbers may be among the targets */
-        high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 100);
-        assert_true(high[i] >= 100);
-        assert_int_equal(posix_spawn_file_actions_adddup2(&actions, high[i], 3 + (int)i), 0);
-    }
-    assert_int_equal(posix_spawn(&pid, abx_exec_form_path(form), &actions, NULL,
-                                 (char *const *)(uintptr_t)abx_exec_form_argv(form),
-                                 (char *const *)(uintptr_t)abx_exec_form_envp(form)),
-                     0);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    for (size_t i = 0; i < count; i++)
-        (void)close(high[i]);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
-
-static void the_exec_form_is_all_that_a_spawn_call_needs(void **state)
-{
-    static const struct {
-        const char *text;
-        int code;
-    } table[] = {
-        { "pwd; exit 0", 0 },
-        { "pwd; exit 37", 37 },
-        { "pwd; kill -TERM $$", 143 },
-        { "pwd; exec /no/such", 127 },
-        { "pwd; sleep 500 & exit 1", 1 },
-    };
-    const struct api_case *c = *state;
-
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        abx_command *command = api_shell(c, table[i].text);
-        const abx_exec_form *form;
-        abx_error *e = NULL;
-        char text[128] = "";
-        int out[2];
-
-        assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-        api_ok(abx_manager_wrap(c->manager, command, &e), &e);
-        api_ok(abx_command_exec_form(command, &form, &e), &e);
-        int status = spawn_form(form, out[1]);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), table[i].code);
-        (void)close(out[1]);
-        assert_true(read(out[0], text, sizeof text - 1) > 0);
-        assert_int_equal(strncmp(text, c->dir, strlen(c->dir)), 0);
-        (void)close(out[0]);
-        abx_command_free(command);
-    }
-}
-
-static void an_exec_form_that_is_never_used_leaves_nothing(void **state)
-{
-    const struct api_case *c = *state;
-    abx_command *command = api_shell(c, "true");
-    const abx_exec_form *form;
-    abx_error *e = NULL;
-
-    api_ok(abx_manager_wrap(c->manager, command, &e), &e);
-    api_ok(abx_command_exec_form(command, &form, &e), &e);
-    abx_command_free(command);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -570,8 +490,6 @@ int main(void)
         API_TEST(misuse_is_answered_not_run),
         API_TEST(each_state_allows_its_own_calls_only),
         API_TEST(a_forked_child_may_not_use_the_parents_objects),
-        API_TEST(the_exec_form_is_all_that_a_spawn_call_needs),
-        API_TEST(an_exec_form_that_is_never_used_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
