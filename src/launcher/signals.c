@@ -44,8 +44,9 @@ int signals_next(uint32_t *ret_sender)
 
     if (TRY3(__NR_read, LAUNCH_FD_SIGNALS, &info, sizeof info) != (long)sizeof info)
         return 0;
-    /* Whoever queues a signal may write any pid into it; only the kernel's own word counts. */
-    *ret_sender = info.ssi_code < 0 ? UINT32_MAX : info.ssi_pid;
+    /* Only of kill() the kernel itself fills in the sender; a queued one or SIGIO may say anything. */
+    const int by_kill = 0; /* SI_USER */
+    *ret_sender = info.ssi_code == by_kill ? info.ssi_pid : UINT32_MAX;
     return (int)info.ssi_signo;
 }
 

@@ -180,6 +180,16 @@ static int32_t protect_closed(struct scan *s, const char *dir)
     return scan_add_path(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_SOURCE, dir, NULL);
 }
 
+/* A module that cannot be read hides where its work tree is, and so what else must be protected. */
+static int32_t refuse_closed(struct scan *s, const char *dir)
+{
+    int32_t r = err_sys(s->err, ABX_E_INVALID, -EACCES, "protect the submodule in '%s'", dir);
+
+    err_subject(s->err, dir);
+    err_hint(s->err, "an earlier command may have taken its permissions: chmod -R u+rwX it");
+    return r;
+}
+
 static bool is_closed(struct scan *s, const char *dir)
 {
     struct resolved where = { 0 };
@@ -299,6 +309,8 @@ static int32_t protect_dir(struct scan *s, const char *dir, bool has_config)
 
 typedef int32_t (*entry_fn)(struct scan *s, const char *dir, void *data, unsigned depth);
 
+static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth);
+
 /* Calls fn for each entry of dir. A missing one has none, an unreadable one is protected whole. */
 static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void *data,
                               unsigned depth)
@@ -311,6 +323,8 @@ static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void
     const struct dirent *entry;
     int32_t r = ABX_OK;
 
+    if (!stream && fn == protect_module && is_there(s, dir, ".", true))
+        return refuse_closed(s, dir);
     if (!stream)
         return is_there(s, dir, ".", true) ? protect_closed(s, dir) : ABX_OK;
     (void)TAKE_FD(fd);
@@ -408,7 +422,7 @@ static bool looks_like_gitdir(struct scan *s, const char *dir)
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth)
 {
     if (is_closed(s, dir))
-        return protect_closed(s, dir);
+        return refuse_closed(s, dir);
     if (!is_there(s, dir, ".", true) || depth >= GIT_MAX_NESTING)
         return ABX_OK;
     if (!looks_like_gitdir(s, dir)) /* a module's name may have slashes */
