@@ -44,7 +44,7 @@ int signals_next(uint32_t *ret_sender)
 
     if (TRY3(__NR_read, LAUNCH_FD_SIGNALS, &info, sizeof info) != (long)sizeof info)
         return 0;
-    /* Only of kill() the kernel itself fills in the sender; a queued one or SIGIO may say anything. */
+    /* Only for kill() the kernel fills the sender in; a queued signal or SIGIO may say anything. */
     const int by_kill = 0; /* SI_USER */
     *ret_sender = info.ssi_code == by_kill ? info.ssi_pid : UINT32_MAX;
     return (int)info.ssi_signo;
