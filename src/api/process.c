@@ -294,14 +294,14 @@ void abx_process_free(abx_process *p)
 {
     if (!p)
         return;
+    if (p->command)
+        p->command->process = NULL;
     if (p->owner != getpid()) {
         free_copy(p);
         return;
     }
-    if (p->command) {
+    if (p->command)
         unpublish(p->command);
-        p->command->process = NULL;
-    }
     if (p->manager) {
         manager_forget(p->manager, p);
         manager_finish(p->manager, &p->run);
