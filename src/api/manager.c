@@ -425,8 +425,12 @@ void abx_manager_free(abx_manager *m)
         reap_rests(m, true);
     }
     free(m->rests);
-    for (abx_process *p = m->processes; p; p = p->next)
-        p->manager = NULL; /* handles may outlive us; their runs are over */
+    while (m->processes) { /* handles may outlive us; their runs are over */
+        abx_process *p = m->processes;
+        m->processes = p->next;
+        p->manager = NULL;
+        p->prev = NULL;
+    }
     image_close(&m->image);
     fd_close(m->wake_fd);
     fd_close(m->epoll_fd);

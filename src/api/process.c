@@ -220,12 +220,20 @@ static int32_t wait_round(abx_process *p, int ms, abx_error **err)
     return n < 0 ? ABX_OK : pump_locked(p, 0, err);
 }
 
+static int32_t check_owner(const abx_process *p, abx_error **err)
+{
+    if (p->owner != getpid())
+        return err_new(err, ABX_E_FORKED, "use a process after fork: it belongs to process %d",
+                       (int)p->owner);
+    return ABX_OK;
+}
+
 int32_t abx_process_wait(abx_process *p, int32_t timeout_ms, abx_result **ret_result,
                          abx_error **err)
 {
     if (!p || !ret_result)
         return err_new(err, ABX_E_INVALID, "wait: no process, or no place for its result");
-    int32_t code = p->manager ? manager_check(p->manager, err) : ABX_OK;
+    int32_t code = check_owner(p, err);
     if (code != ABX_OK)
         return code;
 
@@ -247,7 +255,7 @@ int32_t abx_process_signal(abx_process *p, int32_t signal_number, abx_error **er
 {
     if (!p || signal_number < 1 || signal_number > 64)
         return err_new(err, ABX_E_INVALID, "send signal %d: out of range", (int)signal_number);
-    int32_t code = p->manager ? manager_check(p->manager, err) : ABX_OK;
+    int32_t code = check_owner(p, err);
     if (code != ABX_OK)
         return code;
     (void)pthread_mutex_lock(&p->lock);
@@ -284,6 +292,11 @@ int32_t abx_process_fd(const abx_process *p)
 /* In a process that was forked: the run is the parent's; only our copies go. */
 static void free_copy(abx_process *p)
 {
+    if (p->prev) { /* out of the list of our copy of the manager */
+        *p->prev = p->next;
+        if (p->next)
+            p->next->prev = p->prev;
+    }
     run_forget(&p->run);
     fd_close(p->epoll_fd);
     fd_close(p->done_fd);

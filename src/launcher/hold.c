@@ -26,7 +26,7 @@ static void remove_entry(int dir, struct hold_entry *entry)
         return;
     long r = file_identify((int)fd, &id);
     file_close((int)fd);
-    if (r < 0 || id.dev != entry->dev || id.ino != entry->ino)
+    if (r < 0 || (entry->ino && (id.dev != entry->dev || id.ino != entry->ino)))
         return;
     uint32_t type = id.mode & S_IFMT, bits = id.mode & 07777;
     if ((type == S_IFSOCK && bits == HOLD_SOCKET_BITS) ||

@@ -58,7 +58,7 @@ struct hold_header {
 };
 
 struct hold_entry {
-    uint64_t dev, ino;
+    uint64_t dev, ino; /* 0: about to be made; then its looks must do */
     char name[HOLD_NAME_MAX + 1];
 };
 

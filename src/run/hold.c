@@ -237,10 +237,21 @@ static int adopt(int dir, int file, const char *name)
     return register_one(file, name, &st);
 }
 
+/* Entered before it exists: a run that is killed right after making it leaves a trace. */
+static int register_intent(int file, const char *name)
+{
+    const struct stat unknown = { 0 };
+
+    return register_one(file, name, &unknown);
+}
+
 static int make_directory(int dir, int file, const char *name)
 {
     struct stat st;
+    int r = register_intent(file, name);
 
+    if (r < 0)
+        return r;
     if (mkdirat(dir, name, HOLD_DIR_BITS) < 0)
         return errno == EEXIST ? adopt(dir, file, name) : -errno;
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -250,6 +261,9 @@ static int make_directory(int dir, int file, const char *name)
 
 static int make_file(int dir, int file, const char *name, const char *text)
 {
+    int r = register_intent(file, name);
+    if (r < 0)
+        return r;
     _fd_ int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          HOLD_FILE_BITS);
     struct stat st;
@@ -258,7 +272,7 @@ static int make_file(int dir, int file, const char *name, const char *text)
         return errno == EEXIST ? adopt(dir, file, name) : -errno;
     if (fstat(fd, &st) < 0)
         return -errno;
-    int r = register_one(file, name, &st);
+    r = register_one(file, name, &st);
     return r == 0 ? io_write_all(fd, text, strlen(text)) : r;
 }
 
@@ -317,8 +331,8 @@ static bool remove_entry(struct hold_entry *entry, const void *data)
     const int *dir = data;
     struct stat st;
 
-    if (fstatat(*dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == entry->dev &&
-        st.st_ino == entry->ino && looks_like_ours(&st))
+    if (fstatat(*dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && looks_like_ours(&st) &&
+        (!entry->ino || (st.st_dev == entry->dev && st.st_ino == entry->ino)))
         (void)unlinkat(*dir, entry->name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
     return false; /* go on */
 }

@@ -23,6 +23,7 @@ snapshot() {
     sort /proc/self/mountinfo
     echo "== files"
     (cd "$W" && find . -printf '%y %m %U %s %p %l\n' | sort && sha256sum file .git/config)
+    find "$HOME" -mindepth 1 -path "$HOME/.local" -prune -o -printf '%y %m %U %s %p %l\n' | sort
     echo "== shared"
     find /dev/shm /tmp /dev/mqueue -maxdepth 1 \( -user 1001 -o -iname '*agentbox*' -o -iname '*abx*' \) \
         ! -name 'bats-run-*' ! -name 'abx-life-*' ! -name 'abx-test*' 2>/dev/null | sort
@@ -150,4 +151,18 @@ same() {
     RUNS=$((RUNS / 2))
     run_storm 4 no box
     run_storm 5 yes box keeper both group
+}
+
+# In these, held names are files and directories that programs can read, not sockets only.
+@test "the same with folders of programs in the home, whose absent names are held as files and directories" {
+    local who
+    for who in $(everybody); do
+        mkdir -p "$HOME/.cargo" "$HOME/.claude" "$HOME/.codex" "$W/.claude"
+        life_as "$who"
+        box -- sh -c 'test -f ~/.cargo/config.toml && test -d ~/.cargo/bin && test -d ~/.claude/agents'
+        RUNS=$((${ABX_STORM_RUNS:-200} / 2))
+        run_storm 6 no box group
+        run_storm 7 yes box keeper both group
+        [ -z "$(find "$HOME/.cargo" "$HOME/.claude" "$HOME/.codex" "$W/.claude" -mindepth 1)" ]
+    done
 }
