@@ -40,8 +40,9 @@ static long try_mounts(struct launch *l)
 static long try_proc(struct launch *l)
 {
     const struct mount_op op = { .kind = MOUNT_PROC, .path = "/proc" };
+    long r = view_prepare(l);
 
-    return proc_mount(l, &op);
+    return r < 0 ? r : proc_mount(l, &op);
 }
 
 /* Is pid_max the namespace's own? limit_pids (linux/devproc.c) takes care that it is not the

@@ -75,6 +75,7 @@ static const struct step steps[] = {
     { "session",    LAYER_COUNT,    step_session     },
     { "netns",      LAYER_NETNS,    netns_begin      }, /* takes its time elsewhere */
     { "keyring",    LAYER_COUNT,    step_keyring     },
+    { "prepare",    LAYER_MOUNTS,   view_prepare     },
     { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
     { "hostname",   LAYER_UTSNS,    step_hostname    },
     { "mounts",     LAYER_MOUNTS,   mount_view       },

@@ -24,7 +24,8 @@ static const char *const dev_links[][2] = {
     { "ptmx", "pts/ptmx" },
 };
 
-long dev_open_nodes(struct launch *l, int *nodes)
+/* The host's nodes, before its /dev is closed to us. */
+static long open_nodes(struct launch *l)
 {
     for (size_t i = 0; i < DEV_NODE_COUNT; i++) {
         struct file_id id;
@@ -33,7 +34,7 @@ long dev_open_nodes(struct launch *l, int *nodes)
         long tree = mountapi_clone_at(SYS_AT_FDCWD, dev_paths[i]);
         if (tree < 0)
             return tree;
-        nodes[i] = (int)tree;
+        l->dev_nodes[i] = (int)tree;
         long r = file_identify((int)tree, &id);
         if (r < 0 || (id.mode & S_IFMT) != S_IFCHR)
             return r < 0 ? r : -ENODEV;
@@ -74,11 +75,11 @@ static long new_devpts(void)
     return r;
 }
 
-long dev_mount(struct launch *l, const struct mount_op *op, int source, const int *nodes)
+long dev_mount(struct launch *l, const struct mount_op *op)
 {
     char size[32] = "";
-    long r = SYS3(__NR_mkdirat, source, "dev", 0755);
-    long dev = r < 0 ? r : mountapi_clone_at(source, "dev");
+    long r = SYS3(__NR_mkdirat, l->source_fd, "dev", 0755);
+    long dev = r < 0 ? r : mountapi_clone_at(l->source_fd, "dev");
 
     if (dev < 0)
         return dev;
@@ -89,12 +90,12 @@ long dev_mount(struct launch *l, const struct mount_op *op, int source, const in
     file_close((int)target);
 
     for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++)
-        r = add_node(l, (int)dev, i, nodes[i]);
+        r = add_node(l, (int)dev, i, l->dev_nodes[i]);
     for (size_t i = 0; i < ARRAY_LEN(dev_links) && r >= 0; i++)
         r = SYS3(__NR_symlinkat, dev_links[i][1], dev, dev_links[i][0]);
     if (r >= 0) {
         l->object = "/dev/pts";
-        r = add_submount((int)dev, "pts", new_devpts());
+        r = add_submount((int)dev, "pts", l->devpts_fd);
     }
     if (r >= 0) {
         l->object = "/dev/shm";
@@ -171,19 +172,45 @@ static void limit_pids(const struct plan *p, int proc)
 
 long proc_mount(struct launch *l, const struct mount_op *op)
 {
-    long proc = new_proc();
+    int proc = l->proc_fd;
 
-    if (proc < 0)
-        return proc;
-    limit_pids(&l->plan, (int)proc);
+    limit_pids(&l->plan, proc);
     long r = 0;
     if (!(op->flags & MOUNT_WRITABLE))
-        r = mountapi_set((int)proc, MOUNT_ATTR_RDONLY, false);
+        r = mountapi_set(proc, MOUNT_ATTR_RDONLY, false);
     long target = r < 0 ? r : file_open_path(op->path);
     if (target < 0)
         return target;
-    r = mountapi_attach((int)proc, (int)target);
+    r = mountapi_attach(proc, (int)target);
     file_close((int)target);
-    file_close((int)proc);
+    file_close(proc);
     return r;
+}
+
+/*
+ * What every view needs and no plan changes: file systems of our own, detached, and the host's
+ * nodes. Made while the host still looks at files, so it costs no time.
+ */
+long view_prepare(struct launch *l)
+{
+    long r = open_nodes(l);
+
+    if (r < 0)
+        return r;
+    l->object = "devpts";
+    r = new_devpts();
+    l->devpts_fd = (int)r;
+    if (r >= 0) {
+        l->object = "/proc";
+        r = new_proc();
+        l->proc_fd = (int)r;
+    }
+    if (r >= 0) {
+        l->object = "tmpfs";
+        r = mountapi_tmpfs("1m", "000", MOUNT_ATTR_NOSUID);
+        l->source_fd = (int)r;
+    }
+    if (r >= 0)
+        r = SYS3(__NR_mkdirat, l->source_fd, "d", 0);
+    return r < 0 ? r : SYS4(__NR_mknodat, l->source_fd, "f", S_IFREG, 0);
 }

@@ -10,6 +10,8 @@
 #include "plan/plan.h"
 #include "plan/protocol.h"
 
+#define DEV_NODE_COUNT 6
+
 struct launch {
     struct plan plan;
     uint8_t *memory; /* for steps; never released */
@@ -25,8 +27,11 @@ struct launch {
     uint32_t landlock_abi;
 
     uint32_t umask_bits; /* the caller's; the steps work without one */
-    int netns_helper;    /* its pid */
-    long netns_result;   /* what it leaves: a descriptor of the namespace, or -errno */
+    /* Made while the plan is still being made (view_prepare): what every view has. */
+    int dev_nodes[DEV_NODE_COUNT], devpts_fd, proc_fd, source_fd;
+
+    int netns_helper;  /* its pid */
+    long netns_result; /* what it leaves: a descriptor of the namespace, or -errno */
 
     const char *object; /* what the running step works on; named in its error */
     long command_error; /* written by the command's process before it ends: -errno of exec */
@@ -43,10 +48,10 @@ long userns_map_child(struct launch *l, int pid); /* from outside, by root */
 long netns_loopback(struct launch *l);
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
+long view_prepare(struct launch *l);
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
-long dev_mount(struct launch *l, const struct mount_op *op, int source, const int *nodes);
-long dev_open_nodes(struct launch *l, int *nodes); /* before the host's /dev is closed */
+long dev_mount(struct launch *l, const struct mount_op *op);
 long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);
 long limits_apply(struct launch *l);
@@ -55,8 +60,6 @@ long landlock_apply(struct launch *l);
 long landlock_close_all(void); /* for pid 1: nothing at all */
 long landlock_abi(void);
 long seccomp_apply(const struct plan_filter *filter);
-
-#define DEV_NODE_COUNT 6
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE

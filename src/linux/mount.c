@@ -30,8 +30,7 @@ struct view {
     int parent_fd;
     struct file_id mask_dir, mask_file;
     int *trees; /* per operation: the detached copy, later the mount; -1: none */
-    int source_fd, mask_fd;
-    int nodes[DEV_NODE_COUNT];
+    int mask_fd;
 };
 
 static bool op_is_bind(const struct mount_op *op)
@@ -125,11 +124,6 @@ static long take_copies(struct view *v)
 
         v->trees[i] = -1;
         v->l->object = op->path;
-        if (op->kind == MOUNT_DEV) {
-            long r = dev_open_nodes(v->l, v->nodes);
-            if (r < 0)
-                return r;
-        }
         if (!op_is_bind(op) || (op->kind != MOUNT_BIND_RW && !(op->flags & MOUNT_EARLY)))
             continue;
 
@@ -169,21 +163,16 @@ static long close_everything(struct launch *l)
  * and /dev. It has to lie somewhere in the view to be copied from: below the new /dev. Masks are
  * copied from a second, read-only mount of it.
  */
-static long make_source(struct view *v)
+static long attach_source(struct view *v)
 {
+    int source = v->l->source_fd;
+
     v->l->object = "tmpfs";
-    long fd = mountapi_tmpfs("1m", "000", MOUNT_ATTR_NOSUID);
-    if (fd < 0)
-        return fd;
-    v->source_fd = (int)fd;
-    long r = SYS3(__NR_mkdirat, fd, "d", 0);
-    if (r >= 0)
-        r = SYS4(__NR_mknodat, fd, "f", S_IFREG, 0);
-    long dev = r < 0 ? r : file_open_path("/dev");
+    long dev = file_open_path("/dev");
     if (dev < 0)
         return dev;
-    r = mountapi_attach((int)fd, (int)dev);
-    long mask = r < 0 ? r : mountapi_clone((int)fd);
+    long r = mountapi_attach(source, (int)dev);
+    long mask = r < 0 ? r : mountapi_clone(source);
     if (mask < 0)
         return mask;
     v->mask_fd = (int)mask;
@@ -290,8 +279,8 @@ static long make_cover(struct view *v, uint32_t i)
 
     if (op->flags & MOUNT_SEAL) {
         text_append_u64(text, sizeof text, i);
-        long r = SYS3(__NR_mkdirat, v->source_fd, text, op->mode & 07777);
-        long tree = r < 0 ? r : mountapi_clone_at(v->source_fd, text);
+        long r = SYS3(__NR_mkdirat, v->l->source_fd, text, op->mode & 07777);
+        long tree = r < 0 ? r : mountapi_clone_at(v->l->source_fd, text);
         r = tree < 0 ? tree : mountapi_set((int)tree, MOUNT_ATTR_NODEV, false);
         return r < 0 ? r : tree;
     }
@@ -348,7 +337,7 @@ static long apply_op(struct view *v, uint32_t i)
     if (op->kind == MOUNT_PROC)
         return proc_mount(v->l, op);
     if (op->kind == MOUNT_DEV)
-        return dev_mount(v->l, op, v->source_fd, v->nodes);
+        return dev_mount(v->l, op);
     return apply_entry(op);
 }
 
@@ -455,7 +444,7 @@ static long allow_descriptors(const struct plan *p)
 
 long mount_view(struct launch *l)
 {
-    struct view v = { .l = l, .source_fd = -1, .mask_fd = -1, .parent_fd = -1 };
+    struct view v = { .l = l, .mask_fd = -1, .parent_fd = -1 };
     const struct plan *p = &l->plan;
 
     v.trees = launch_alloc(l, p->mount_count + 1, sizeof *v.trees);
@@ -469,7 +458,7 @@ long mount_view(struct launch *l)
     if (r >= 0)
         r = close_everything(l);
     if (r >= 0)
-        r = make_source(&v);
+        r = attach_source(&v);
     for (uint32_t i = 0; i < p->mount_count && r >= 0; i++)
         r = apply_op(&v, i);
     if (r >= 0)

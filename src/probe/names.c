@@ -17,11 +17,11 @@
 #include "base/fd.h"
 
 #define NAMES_BYTES 16384 /* some 400 names */
-#define NAMES_SLOTS 2048
 
 struct names {
-    uint16_t slots[NAMES_SLOTS]; /* offset of the name in bytes, plus 1; 0: free */
-    char bytes[NAMES_BYTES];
+    uint32_t mask;   /* slots - 1; a power of two, at least twice the names */
+    uint16_t *slots; /* offset of the name in bytes, plus 1; 0: free */
+    const char *bytes;
 };
 
 static uint32_t hash(const char *name, size_t len)
@@ -38,9 +38,9 @@ static uint32_t hash(const char *name, size_t len)
 /* The slot of the name, or the free one where it belongs. */
 static uint32_t find(const struct names *n, const char *name, size_t len)
 {
-    uint32_t i = hash(name, len) % NAMES_SLOTS;
+    uint32_t i = hash(name, len) & n->mask;
 
-    for (; n->slots[i]; i = (i + 1) % NAMES_SLOTS) {
+    for (; n->slots[i]; i = (i + 1) & n->mask) {
         const char *held = n->bytes + n->slots[i] - 1;
         if (strncasecmp(held, name, len) == 0 && held[len] == '\0')
             break;
@@ -55,34 +55,54 @@ static bool is_ascii(const char *name)
     return !*name;
 }
 
-static bool add_all(struct names *n, size_t len)
+/* Goes over what getdents64 gave; false if a name is beyond ASCII. */
+static bool count_names(const char *bytes, size_t len, uint32_t *ret_count)
 {
-    size_t count = 0;
+    uint32_t count = 0;
 
+    for (size_t at = 0; at < len; count++) {
+        const struct dirent64 *entry = (const struct dirent64 *)(const void *)(bytes + at);
+        if (!is_ascii(entry->d_name))
+            return false;
+        at += entry->d_reclen;
+    }
+    *ret_count = count;
+    return true;
+}
+
+static void add_names(struct names *n, size_t len)
+{
     for (size_t at = 0; at < len;) {
         const struct dirent64 *entry = (const struct dirent64 *)(const void *)(n->bytes + at);
         size_t offset = at + offsetof(struct dirent64, d_name);
-
-        if (++count > NAMES_SLOTS / 2 || !is_ascii(entry->d_name))
-            return false;
         n->slots[find(n, entry->d_name, strlen(entry->d_name))] = (uint16_t)(offset + 1);
         at += entry->d_reclen;
     }
-    return true;
 }
 
 const struct names *names_read(struct arena *arena, int fd)
 {
     _fd_ int dir = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct names *n = dir < 0 ? NULL : arena_alloc(arena, 1, sizeof *n);
+    _Alignas(struct dirent64) char bytes[NAMES_BYTES];
     char more[512];
+    uint32_t count, slots = 64;
 
-    if (!n)
-        return NULL;
-    ssize_t len = getdents64(dir, n->bytes, sizeof n->bytes);
-    if (len < 0 || getdents64(dir, more, sizeof more) != 0)
+    ssize_t len = dir < 0 ? -1 : getdents64(dir, bytes, sizeof bytes);
+    if (len < 0 || getdents64(dir, more, sizeof more) != 0 ||
+        !count_names(bytes, (size_t)len, &count))
         return NULL; /* unreadable, or there is more */
-    return add_all(n, (size_t)len) ? n : NULL;
+    while (slots < 2 * count)
+        slots *= 2;
+    struct names *n = arena_alloc(arena, 1, sizeof *n);
+    char *copy = arena_alloc(arena, (size_t)len + 1, 1);
+    if (!n || !copy)
+        return NULL;
+    memcpy(copy, bytes, (size_t)len);
+    *n = (struct names){ slots - 1, arena_alloc(arena, slots, sizeof *n->slots), copy };
+    if (!n->slots)
+        return NULL;
+    add_names(n, (size_t)len);
+    return n;
 }
 
 bool names_may_hold(const struct names *n, const char *text)
