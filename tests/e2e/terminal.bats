@@ -41,7 +41,7 @@ STEPS
 
 @test "the size is the outer one, and a resize reaches inside" {
     at --size 33x101 "${AS[@]}" "$AGENTBOX" run -- \
-        bash -c 'stty size; trap "stty size; exit 4" WINCH; while :; do sleep 0.05; done' <<'STEPS'
+        bash -c 'trap "stty size; exit 4" WINCH; stty size; while :; do sleep 0.05; done' <<'STEPS'
 expect 33 101\r
 size 44 122
 expect 44 122\r
