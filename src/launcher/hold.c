@@ -2,8 +2,8 @@
 /*
  * Placeholders, the end of them. The host made them (run/hold.c) so that names which must not be
  * created had something to be covered; the keeper removes them when the run is over, however it
- * ended, if no other run shares them. Only an entry that still is what was made (device, inode, a
- * socket or an empty directory) is removed. Whatever fails here is left to the next run's repair.
+ * ended, if no other run shares them. Only an entry that still is what was made (device, inode,
+ * shape) is removed. Whatever fails here is left to the next run's repair.
  */
 #include <linux/stat.h>
 
@@ -19,7 +19,6 @@ static void remove_entry(int dir, struct hold_entry *entry)
     struct file_id id;
 
     entry->name[HOLD_NAME_MAX] = '\0';
-
     long fd = TRY4(__NR_openat, dir, entry->name, SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC, 0);
 
     if (fd < 0)
@@ -28,12 +27,9 @@ static void remove_entry(int dir, struct hold_entry *entry)
     file_close((int)fd);
     if (r < 0 || (entry->ino && (id.dev != entry->dev || id.ino != entry->ino)))
         return;
-    uint32_t type = id.mode & S_IFMT, bits = id.mode & 07777;
-    if ((type == S_IFSOCK && bits == HOLD_SOCKET_BITS) ||
-        (type == S_IFREG && HOLD_IS_FILE(bits) && id.size <= HOLD_FILE_MAX))
-        (void)TRY3(__NR_unlinkat, dir, entry->name, 0);
-    else if (type == S_IFDIR && HOLD_IS_DIR(bits))
-        (void)TRY3(__NR_unlinkat, dir, entry->name, AT_REMOVEDIR_FLAG);
+    if (hold_is_shaped(id.mode, id.size))
+        (void)TRY3(__NR_unlinkat, dir, entry->name,
+                   (id.mode & S_IFMT) == S_IFDIR ? AT_REMOVEDIR_FLAG : 0);
 }
 
 static void release_directory(const struct holds *h, unsigned i)

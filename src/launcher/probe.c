@@ -25,11 +25,8 @@ static long try_nothing(struct launch *l)
 
 static long try_mounts(struct launch *l)
 {
-    struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-                               .propagation = 1u << 18 };
-
     (void)l;
-    long r = SYS5(__NR_mount_setattr, SYS_AT_FDCWD, "/", SYS_AT_RECURSIVE, &attr, sizeof attr);
+    long r = mountapi_close_view();
     if (r < 0)
         return r;
     long fd = mountapi_tmpfs("64k", "0755", MOUNT_ATTR_NOSUID);

@@ -10,7 +10,7 @@
 static const char *const role_names[ROLE_COUNT] = { "keeper:", "init:", "command:" };
 static uint64_t fault_at, fault_count;
 static enum sys_role fault_role = ROLE_COUNT;
-static bool fault_armed, fault_hit;
+static bool fault_armed;
 
 void sys_fault_init(const char *const *envp)
 {
@@ -40,15 +40,7 @@ void sys_fault_disarm(void)
 
 long sys_fault(void)
 {
-    if (!fault_armed || ++fault_count != fault_at)
-        return 0;
-    fault_hit = true;
-    return EPERM;
-}
-
-bool sys_fault_fired(void)
-{
-    return fault_hit;
+    return fault_armed && ++fault_count == fault_at ? EPERM : 0;
 }
 
 #endif

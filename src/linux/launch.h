@@ -70,6 +70,8 @@ long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr);
 long mountapi_clone(int fd);                      /* a detached copy of the mount tree at fd */
 long mountapi_clone_at(int fd, const char *name); /* … of one entry below fd, without submounts */
 long mountapi_set(int fd, uint64_t set, bool recursive);
+/* Everything that is mounted: read-only, nosuid, nodev, private. */
+long mountapi_close_view(void);
 long mountapi_attach(int tree, int target);
 /* … onto one name below dir; a symlink there is not followed. */
 long mountapi_attach_at(int tree, int dir, const char *name);

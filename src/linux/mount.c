@@ -20,8 +20,7 @@
 
 #include "linux/launch.h"
 
-#define VIEW_ATTRS             (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
-#define MS_PRIVATE_PROPAGATION (1u << 18)
+#define VIEW_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct view {
     struct launch *l;
@@ -148,15 +147,6 @@ static long take_copies(struct view *v)
     return 0;
 }
 
-/* (2) */
-static long close_everything(struct launch *l)
-{
-    struct mount_attr attr = { .attr_set = VIEW_ATTRS, .propagation = MS_PRIVATE_PROPAGATION };
-
-    l->object = "/";
-    return SYS5(__NR_mount_setattr, SYS_AT_FDCWD, "/", SYS_AT_RECURSIVE, &attr, sizeof attr);
-}
-
 /*
  * One tmpfs is the source of everything that is ours and read-only in the end: an empty directory
  * "d" and an empty file "f" without any permission for masks, and a directory for each sealed cover
@@ -201,16 +191,13 @@ static long tree_for(struct view *v, uint32_t i, int target)
 
 /* A placeholder that the host could not make, in a directory where nobody here can make anything.
  */
-static bool is_unmakeable(const struct mount_op *op)
+static bool is_unmakeable(const struct mount_op *op, int parent)
 {
     const int writable = 2; /* W_OK */
-    const char *name;
-    long parent = op->flags & MOUNT_HELD ? file_open_parent(op->path, &name) : -1;
 
-    if (parent < 0)
+    if (!(op->flags & MOUNT_HELD))
         return false;
     long r = SYS3(__NR_faccessat, parent, ".", writable);
-    file_close((int)parent);
     return r == -EACCES || r == -EROFS;
 }
 
@@ -236,7 +223,7 @@ static long apply_on_name(struct view *v, uint32_t i)
         r = mountapi_attach_at((int)tree, (int)parent, name);
         v->trees[i] = (int)tree;
     }
-    if (r < 0 && (op_may_miss(op, r) || (r == -ENOENT && is_unmakeable(op)))) {
+    if (r < 0 && (op_may_miss(op, r) || (r == -ENOENT && is_unmakeable(op, (int)parent)))) {
         v->trees[i] = -1;
         return 0;
     }
@@ -455,8 +442,10 @@ long mount_view(struct launch *l)
     if (r >= 0)
         r = take_copies(&v);
     view_changed(&v, "/");
-    if (r >= 0)
-        r = close_everything(l);
+    if (r >= 0) {
+        l->object = "/";
+        r = mountapi_close_view(); /* (2) */
+    }
     if (r >= 0)
         r = attach_source(&v);
     for (uint32_t i = 0; i < p->mount_count && r >= 0; i++)

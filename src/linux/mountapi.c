@@ -8,6 +8,8 @@
 
 #include "linux/launch.h"
 
+#define MS_PRIVATE_PROPAGATION (1u << 18)
+
 long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr)
 {
     long fs = SYS2(__NR_fsopen, "tmpfs", FSOPEN_CLOEXEC);
@@ -41,10 +43,20 @@ long mountapi_clone_at(int fd, const char *name)
 /* Private as well: a copy would follow what the host mounts below its original. */
 long mountapi_set(int fd, uint64_t set, bool recursive)
 {
-    struct mount_attr attr = { .attr_set = set, .propagation = 1u << 18 /* MS_PRIVATE */ };
+    struct mount_attr attr = { .attr_set = set, .propagation = MS_PRIVATE_PROPAGATION };
 
     return SYS5(__NR_mount_setattr, fd, "", SYS_AT_EMPTY_PATH | (recursive ? SYS_AT_RECURSIVE : 0),
                 &attr, sizeof attr);
+}
+
+long mountapi_close_view(void)
+{
+    struct mount_attr attr = {
+        .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+        .propagation = MS_PRIVATE_PROPAGATION,
+    };
+
+    return SYS5(__NR_mount_setattr, SYS_AT_FDCWD, "/", SYS_AT_RECURSIVE, &attr, sizeof attr);
 }
 
 long mountapi_attach_at(int tree, int dir, const char *name)

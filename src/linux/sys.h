@@ -81,7 +81,6 @@ long sys_fault(void);
 void sys_fault_init(const char *const *envp); /* ABX_FAULT=keeper:3, init:40, command:2 */
 void sys_fault_role(enum sys_role role);
 void sys_fault_disarm(void); /* set-up is over */
-bool sys_fault_fired(void);
 #else
 static inline long sys_fault(void)
 {

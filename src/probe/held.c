@@ -66,13 +66,9 @@ static bool is_registered(const struct stat *parent, const struct stat *st)
 
 bool held_is_placeholder(int dir, const struct stat *st)
 {
-    mode_t bits = st->st_mode & 07777;
     struct stat parent;
 
-    if (S_ISSOCK(st->st_mode))
-        return bits == HOLD_SOCKET_BITS;
-    if ((S_ISREG(st->st_mode) && HOLD_IS_FILE(bits) && st->st_size <= HOLD_FILE_MAX) ||
-        (S_ISDIR(st->st_mode) && HOLD_IS_DIR(bits)))
-        return fstat(dir, &parent) == 0 && is_registered(&parent, st);
-    return false;
+    if (!hold_is_shaped(st->st_mode, (uint64_t)st->st_size))
+        return false;
+    return S_ISSOCK(st->st_mode) || (fstat(dir, &parent) == 0 && is_registered(&parent, st));
 }

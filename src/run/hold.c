@@ -189,6 +189,7 @@ static int register_names(int file, const struct plan_hold *hold, const struct s
 static const struct {
     const char *name, *text; /* NULL: an empty directory */
 } readable[] = {
+    { ".env", "" },
     { "agents", NULL },
     { "bin", NULL },
     { "commands", NULL },
@@ -197,24 +198,14 @@ static const struct {
     { "config.toml", "" },
     { "credentials.toml", "" },
     { "env", "" },
-    { ".env", "" },
-    { "plugins", NULL },
     { "hooks", NULL },
     { "hooks.json", "{}\n" },
+    { "plugins", NULL },
     { "rules", NULL },
     { "settings.json", "{}\n" },
     { "settings.local.json", "{}\n" },
     { "skills", NULL },
 };
-
-static bool looks_like_ours(const struct stat *st)
-{
-    mode_t bits = st->st_mode & 07777;
-
-    return (S_ISSOCK(st->st_mode) && bits == HOLD_SOCKET_BITS) ||
-           (S_ISREG(st->st_mode) && HOLD_IS_FILE(bits) && st->st_size <= HOLD_FILE_MAX) ||
-           (S_ISDIR(st->st_mode) && HOLD_IS_DIR(bits));
-}
 
 static int register_one(int file, const char *name, const struct stat *st)
 {
@@ -224,15 +215,15 @@ static int register_one(int file, const char *name, const struct stat *st)
 }
 
 /*
- * A name that is there already: another run's placeholder; one that was lost when a machine died,
- * which we take over; or a real entry by now: the launcher looks.
+ * A name that is there already: another run's placeholder; a socket that was lost when a machine
+ * died, which we take over; or a real entry by now: the launcher looks.
  */
 static int adopt(int dir, int file, const char *name)
 {
     struct stat st;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ||
-        !S_ISSOCK(st.st_mode) || !looks_like_ours(&st))
+        !S_ISSOCK(st.st_mode) || !hold_is_shaped(st.st_mode, (uint64_t)st.st_size))
         return 0;
     return register_one(file, name, &st);
 }
@@ -331,7 +322,8 @@ static bool remove_entry(struct hold_entry *entry, const void *data)
     const int *dir = data;
     struct stat st;
 
-    if (fstatat(*dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && looks_like_ours(&st) &&
+    if (fstatat(*dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        hold_is_shaped(st.st_mode, (uint64_t)st.st_size) &&
         (!entry->ino || (st.st_dev == entry->dev && st.st_ino == entry->ino)))
         (void)unlinkat(*dir, entry->name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
     return false; /* go on */
