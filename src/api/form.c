@@ -36,9 +36,12 @@ static int32_t form_open(abx_command *c, struct abx_exec_form *form, abx_error *
 
 static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, abx_error **err)
 {
-    const struct image *image = &c->manager->image;
+    struct image *image = &c->manager->image;
+    int32_t code = image_ready(image, err);
     int n;
 
+    if (code != ABX_OK)
+        return code;
     deliver_layers(form->layers, sizeof form->layers, c->plan->layers);
     form->argv[0] = "agentbox-launcher";
     form->argv[1] = "run";

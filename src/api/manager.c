@@ -94,7 +94,8 @@ static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error 
             return err_nomem(err);
         m->hooks.helper_dir = m->helper_dir;
     }
-    return image_open(&m->image, m->helper_dir, err);
+    m->image.helper_dir = m->helper_dir;
+    return ABX_OK;
 }
 
 static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
@@ -126,7 +127,8 @@ int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_ma
     m->owner = getpid();
     for (int i = 0; i < 3; i++)
         m->no_stream[i] = fcntl(i, F_GETFD) < 0;
-    m->image.fd = m->epoll_fd = m->wake_fd = -1;
+    m->epoll_fd = m->wake_fd = -1;
+    image_init(&m->image, NULL);
     (void)pthread_mutex_init(&m->lock, NULL);
     cond_init(&m->idle);
     int32_t code = copy_hooks(&m->hooks, hooks, err);
@@ -203,6 +205,8 @@ void manager_finish(abx_manager *m, struct run *run)
     (void)pthread_mutex_lock(&m->lock);
     reap_rests(m, false);
     bool kept = rest.keeper <= 0 || keep_rest(m, &rest);
+    if (run->unused.keeper > 0 && keep_rest(m, &run->unused))
+        run->unused = (struct run_rest){ .pidfd = -1 };
     (void)pthread_mutex_unlock(&m->lock);
     if (!kept)
         (void)run_reap(&rest, true);
@@ -431,7 +435,7 @@ void abx_manager_free(abx_manager *m)
         p->manager = NULL;
         p->prev = NULL;
     }
-    image_close(&m->image);
+    image_done(&m->image);
     fd_close(m->wake_fd);
     fd_close(m->epoll_fd);
     settings_free(m->settings);

@@ -182,11 +182,9 @@ int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
     const char *const *dirs = state_directories(&arena, home && home[0] == '/' ? home : NULL);
     if (!dirs)
         return err_nomem(err);
-    int32_t code = image_open(&image, NULL, err);
-    if (code != ABX_OK)
-        return code;
-    code = probe_host(&image, dirs, refresh != 0, &facts, err);
-    image_close(&image);
+    image_init(&image, NULL);
+    int32_t code = probe_host(&image, dirs, refresh != 0, &facts, err);
+    image_done(&image);
     if (code != ABX_OK)
         return code;
     abx_report *r = calloc(1, sizeof *r);

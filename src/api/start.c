@@ -59,6 +59,12 @@ static bool is_stale(const struct run *run)
            (msg->err == ESTALE || msg->err == ENOENT || msg->err == ELOOP || msg->err == ENOTDIR);
 }
 
+/* The launcher of the program's entry code went without a word: memory files may not be executed. */
+static bool early_is_void(struct run *run)
+{
+    return run->early && !run->started && !run->failed && !run_canceled(run);
+}
+
 /* What a layer's absence takes along. */
 static uint32_t available_layers(const struct probe_facts *facts)
 {
@@ -177,7 +183,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_err
             forget_plan(c);
             return ABX_OK;
         }
-        bool stale = is_stale(run);
+        bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);
         run_done(run, NULL);
         if (stale && tries < START_ATTEMPTS) {

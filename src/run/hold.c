@@ -30,6 +30,7 @@
 #define HOLD_FILES_LISTED    256
 #define HOLD_FILE_LEN        33 /* "<dev>-<ino>" */
 #define HOLD_KEEP_SECONDS    (30L * 24 * 3600)
+#define HOLD_KEEP_FILES      64 /* with more, those that are empty go at once */
 
 void hold_init(struct hold *h)
 {
@@ -366,7 +367,7 @@ static bool is_old(const struct stat *st)
     return time(NULL) - st->st_mtime > HOLD_KEEP_SECONDS;
 }
 
-static void repair_file(int registry, const char *name)
+static void repair_file(int registry, const char *name, bool crowded)
 {
     _fd_ int file = openat(registry, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
@@ -379,7 +380,7 @@ static void repair_file(int registry, const char *name)
         remove_entries(dir, file);
     /* A directory that is gone took its placeholders along; one that cannot be reached may return.
      */
-    if (dir == -ENOENT || dir == -ESTALE || dir == -ENOTDIR || (empty && is_old(&st)))
+    if (dir == -ENOENT || dir == -ESTALE || dir == -ENOTDIR || (empty && (crowded || is_old(&st))))
         (void)unlinkat(registry, name, 0);
 }
 
@@ -411,6 +412,7 @@ static void repair(struct hold *h)
 {
     char names[HOLD_FILES_LISTED][HOLD_FILE_LEN + 1];
     size_t n = list_files(h->registry, names, HOLD_FILES_LISTED);
+    const bool crowded = n > HOLD_KEEP_FILES;
     struct timespec now;
     struct stat st;
 
@@ -418,8 +420,8 @@ static void repair(struct hold *h)
     for (size_t i = 0; i < MIN_OF(n, (size_t)HOLD_REPAIRS_PER_RUN); i++) {
         const char *name = names[((size_t)now.tv_nsec + i) % n];
         if (fstatat(h->registry, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            (st.st_size > HOLD_ENTRIES_AT || is_old(&st)))
-            repair_file(h->registry, name);
+            (crowded || st.st_size > HOLD_ENTRIES_AT || is_old(&st)))
+            repair_file(h->registry, name, crowded);
     }
 }
 

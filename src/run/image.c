@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher lies inside the library (an .incbin at build time) and is copied into a memfd once
- * per manager. The memfd is sealed before anything runs from it: nobody, the command included, can
+ * per manager, when the first command needs it. The memfd is sealed before anything runs from it: nobody, the command included, can
  * change the program that guards it, and there is no file to find, replace or forget.
  */
 #include "run/image.h"
@@ -31,21 +31,27 @@ static char *installed_path(const char *helper_dir)
     return buf_take(&b);
 }
 
-int32_t image_open(struct image *ret, const char *helper_dir, abx_error **err)
+void image_init(struct image *image, const char *helper_dir)
+{
+    *image = (struct image){ .fd = -1, .helper_dir = helper_dir };
+    (void)pthread_mutex_init(&image->lock, NULL);
+}
+
+static int32_t image_make(struct image *image, abx_error **err)
 {
     size_t size = (size_t)(launcher_image_end - launcher_image);
     int fd = fd_memfd("agentbox-launcher", launcher_image, size, true);
 
     if (fd >= 0) {
-        *ret = (struct image){ .fd = fd };
+        image->fd = fd;
         return ABX_OK;
     }
 
-    char *path = installed_path(helper_dir);
+    char *path = installed_path(image->helper_dir);
     if (!path)
         return err_nomem(err);
     if (access(path, X_OK) == 0) {
-        *ret = (struct image){ .fd = -1, .path = path };
+        image->path = path;
         return ABX_OK;
     }
     int32_t code = err_sys(err, ABX_E_DEPENDENCY, fd, "put the launcher into memory");
@@ -57,9 +63,17 @@ int32_t image_open(struct image *ret, const char *helper_dir, abx_error **err)
     return code;
 }
 
-void image_close(struct image *image)
+int32_t image_ready(struct image *image, abx_error **err)
+{
+    (void)pthread_mutex_lock(&image->lock);
+    int32_t code = image->fd < 0 && !image->path ? image_make(image, err) : ABX_OK;
+    (void)pthread_mutex_unlock(&image->lock);
+    return code;
+}
+
+void image_done(struct image *image)
 {
     fd_close(image->fd);
     free(image->path);
-    *image = (struct image){ .fd = -1 };
+    (void)pthread_mutex_destroy(&image->lock);
 }

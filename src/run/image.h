@@ -3,19 +3,23 @@
 #ifndef ABX_RUN_IMAGE_H
 #define ABX_RUN_IMAGE_H
 
+#include <pthread.h>
+
 #include "agentbox/agentbox.h"
 #include "base/defs.h"
 
+/* Made when it is first needed; any thread may need it. */
 struct image {
-    int fd;     /* memfd, or -1 when `path` names an installed copy */
-    char *path; /* installed copy, or NULL */
+    pthread_mutex_t lock;
+    const char *helper_dir; /* where an installed copy ("abx-launcher") lies; NULL: libexec */
+    int fd;                 /* memfd, or -1 when `path` names an installed copy */
+    char *path; /* for hosts that refuse to execute a memfd (vm.memfd_noexec), or NULL */
 };
 
-/*
- * helper_dir: where an installed copy ("abx-launcher") lies, for hosts that refuse to execute a
- * memfd (vm.memfd_noexec); NULL: the compiled-in libexec directory.
- */
-int32_t image_open(struct image *ret, const char *helper_dir, abx_error **err);
-void image_close(struct image *image);
+/* helper_dir is not copied. */
+void image_init(struct image *image, const char *helper_dir);
+/* Afterwards fd or path is there, and stays. */
+int32_t image_ready(struct image *image, abx_error **err);
+void image_done(struct image *image);
 
 #endif

@@ -59,7 +59,7 @@ static void collect(int fd, struct probe_facts *facts)
     }
 }
 
-static int32_t ask_launcher(const struct image *image, struct probe_facts *facts, abx_error **err)
+static int32_t ask_launcher(struct image *image, struct probe_facts *facts, abx_error **err)
 {
     const char *argv[] = { "agentbox-launcher", "probe", NULL };
     _fd_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -172,7 +172,7 @@ static void store(const char *const *dirs, const struct probe_facts *facts)
     }
 }
 
-int32_t probe_host(const struct image *image, const char *const *state_dirs, bool refresh,
+int32_t probe_host(struct image *image, const char *const *state_dirs, bool refresh,
                    struct probe_facts *ret, abx_error **err)
 {
     struct probe_facts facts = { 0 };

@@ -35,7 +35,7 @@ struct probe_facts {
 extern const char *const probe_names[PROBE_COUNT];
 
 /* refresh: do not believe what was stored since boot. */
-int32_t probe_host(const struct image *image, const char *const *state_dirs, bool refresh,
+int32_t probe_host(struct image *image, const char *const *state_dirs, bool refresh,
                    struct probe_facts *ret, abx_error **err);
 /* Bits of enum plan_layer that work here. */
 uint32_t probe_layers(const struct probe_facts *facts);

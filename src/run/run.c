@@ -228,11 +228,24 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
         .fds = given,
         .count = LAUNCH_FD_FREE,
     };
-    int32_t code = spawn_launcher(&spawn, &r->keeper, err);
-    if (code != ABX_OK)
-        return code;
+    return spawn_launcher(&spawn, &r->keeper, err);
+}
+
+static int32_t watch_keeper(struct run *r, abx_error **err)
+{
     r->pidfd = (int)syscall(SYS_pidfd_open, r->keeper, 0);
     return r->pidfd < 0 ? err_sys(err, ABX_E_IO, -errno, "watch the launcher") : ABX_OK;
+}
+
+/* Streams of the caller's own, which the launcher has already. */
+static int32_t adopt_early(struct run *r, const struct run_request *q, int lifeline,
+                           abx_error **err)
+{
+    set_lifeline(r, lifeline);
+    int32_t code = watch_keeper(r, err);
+    for (int i = 0; i < 3 && code == ABX_OK; i++)
+        code = check_stream(i, q->stdio[i], err);
+    return code;
 }
 
 int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
@@ -244,14 +257,18 @@ int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
         fds[LAUNCH_FD_PARENT] = r->cgroup.parent;
         fds[LAUNCH_FD_CGROUP] = r->cgroup.dir;
     }
+    r->start_ns = run_now_ns();
+    if (early_take(r, q, fds[LAUNCH_FD_CGROUP] >= 0, &lifeline))
+        return adopt_early(r, q, lifeline, err);
     int e = deliver_sockets(&r->status_fd, &lifeline, fds + 3);
 
     if (e < 0)
         return err_sys(err, ABX_E_IO, e, "make a socket pair");
-    r->start_ns = run_now_ns();
     int32_t code = open_streams(r, q, fds, err);
     if (code == ABX_OK)
         code = spawn_run(r, q, fds, err);
+    if (code == ABX_OK)
+        code = watch_keeper(r, err);
     set_lifeline(r, lifeline);
     for (size_t i = 0; i < LAUNCH_FD_PARENT; i++)
         fd_close(fds[i]);
@@ -417,7 +434,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
         stream_close(&r->streams[i]);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
-    r->started = r->failed = r->exited = r->gone = false;
+    r->early = r->started = r->failed = r->exited = r->gone = false;
     r->stopped = 0;
 }
 

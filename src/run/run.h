@@ -27,7 +27,7 @@
 
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */
-    const struct image *image;
+    struct image *image;
     int cwd_fd;      /* where the launcher starts; -1: the caller's own directory */
     int stdio[3];    /* what the command gets; -1: /dev/null; ignored where captured */
     bool capture[3]; /* [1] and [2] */
@@ -37,6 +37,12 @@ struct run_request {
     void *user;
 };
 
+/* A launcher that has nothing left to do but to exit. */
+struct run_rest {
+    pid_t keeper;
+    int pidfd;
+};
+
 struct run {
     pthread_mutex_t lock; /* lifeline_fd and canceled: run_cancel comes from other threads */
     pid_t keeper;
@@ -44,11 +50,13 @@ struct run {
     struct hold hold;
     struct cgroup cgroup;
     struct stream streams[3]; /* [1] and [2] */
+    bool early;               /* the launcher was started before main() */
     bool started, failed, exited, gone;
     int stopped; /* signal, or 0 */
     bool canceled;
     int64_t start_ns, end_ns;
     struct status_msg failure, start, end;
+    struct run_rest unused; /* a launcher that was started early and did not fit */
 };
 
 void run_init(struct run *r);
@@ -66,11 +74,6 @@ void run_signal(struct run *r, int signal_number);
 void run_cancel(struct run *r);
 bool run_canceled(struct run *r);
 
-/* A launcher that has nothing left to do but to exit. */
-struct run_rest {
-    pid_t keeper;
-    int pidfd;
-};
 /*
  * Ends it if need be, closes everything. *ret_rest is what may still have to be reaped (keeper 0:
  * nothing); NULL: waits for it here. The run may be launched again, unless it was canceled.
@@ -91,6 +94,11 @@ int32_t deliver_holds(int lifeline_fd, struct hold *hold, const struct plan *pla
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
 /* The second argument of the launcher. */
 void deliver_layers(char *text, size_t size, uint32_t layers);
+
+/* ---- early.c: the launcher that the program's entry code started ---- */
+
+/* true: it is the run's keeper now. Otherwise there was none, or it is r->unused. */
+bool early_take(struct run *r, const struct run_request *q, bool cgroup, int *ret_lifeline);
 
 /* ---- failure.c ---- */
 

@@ -115,6 +115,9 @@ int32_t spawn_launcher(const struct spawn_request *q, pid_t *ret_pid, abx_error 
     if (q->count > SPAWN_MAX_FDS)
         return err_new(err, ABX_E_INVALID, "pass %zu descriptors: the limit is %d", q->count,
                        SPAWN_MAX_FDS);
+    int32_t ready = image_ready(q->image, err);
+    if (ready != ABX_OK)
+        return ready;
     int r = lift_fds(q, lifted);
     if (r == 0 && q->image->fd >= 0) {
         image = fcntl(q->image->fd, F_DUPFD_CLOEXEC, (int)q->count);

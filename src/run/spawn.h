@@ -10,7 +10,7 @@
 #include "run/image.h"
 
 struct spawn_request {
-    const struct image *image;
+    struct image *image;
     const char *const *argv;
     const char *cwd; /* NULL: the caller's */
     int cwd_fd;      /* used instead of cwd if >= 0 */

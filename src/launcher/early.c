@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first instructions of the program `agentbox` (not of the library, nor of the launcher): when
+ * it is called as `agentbox run`, the launcher is started before the libc is (plan/early.h). In a
+ * virtual machine the libc's start-up takes as long as half of the namespaces.
+ *
+ * Nothing works here yet: no relocation, no thread-local storage, no libc function. So this is
+ * built like the launcher, uses no pointer constants and no stack canary, and leaves everything to
+ * main() that is not plain: whatever it does not like, it does not do.
+ */
+#include <asm/ioctls.h>
+#include <asm/signal.h>
+#include <linux/fcntl.h>
+#include <linux/memfd.h>
+#include <linux/sched.h>
+
+#include "linux/sys.h"
+#include "plan/early.h"
+#include "plan/plan.h"
+#include "plan/protocol.h"
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
+#define EARLY_CLOSE_RANGE_CLOEXEC 4
+#define EARLY_AF_UNIX             1
+#define EARLY_SEQPACKET           5
+#define EARLY_SIGNALS             64
+#define EARLY_STACK               2048
+#define EARLY_LIFTED              16 /* above every descriptor of the launcher */
+
+/* The kernel jumps here (-e); the libc's own _start gets the registers as they were. */
+#if defined(__x86_64__)
+__asm__(".globl early_start\n"
+        ".type early_start,@function\n"
+        "early_start:\n"
+        "mov %rdx,%rbx\n"
+        "mov %rsp,%rbp\n"
+        "mov %rsp,%rdi\n"
+        "and $-16,%rsp\n"
+        "call early_entry\n"
+        "mov %rbp,%rsp\n"
+        "mov %rbx,%rdx\n"
+        "jmp _start\n");
+#elif defined(__aarch64__)
+__asm__(".globl early_start\n"
+        ".type early_start,%function\n"
+        "early_start:\n"
+        "mov x19, x0\n"
+        "mov x20, sp\n"
+        "mov x0, sp\n"
+        "and sp, x20, #-16\n"
+        "bl early_entry\n"
+        "mov sp, x20\n"
+        "mov x0, x19\n"
+        "b _start\n");
+#endif
+
+extern const char launcher_image[] __attribute__((visibility("hidden")));
+extern const char launcher_image_end[] __attribute__((visibility("hidden")));
+extern struct early_launch early_launch __attribute__((visibility("hidden")));
+
+/* The child's own: it shares our memory until it executes, and we go on meanwhile. */
+static struct {
+    int image, status, lifeline;
+    char layers[12];
+} child;
+static _Alignas(16) char child_stack[EARLY_STACK];
+
+/* The launcher's program, sealed (as run/image.c does it), or -errno. */
+static long seal_image(void)
+{
+    const unsigned seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    const size_t size = (size_t)(launcher_image_end - launcher_image);
+    long fd = TRY2(__NR_memfd_create, "agentbox-launcher",
+                   MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+
+    if (fd < 0)
+        return fd;
+    if (TRY3(__NR_write, fd, launcher_image, size) == (long)size &&
+        TRY3(__NR_fcntl, fd, F_ADD_SEALS, seals) == 0)
+        return fd;
+    (void)TRY1(__NR_close, fd);
+    return -EIO;
+}
+
+/* In the child: the same state as run/spawn.c gives. If it fails, its end is noticed. */
+static void child_main(void *arg)
+{
+    (void)arg;
+    const uint64_t all = ~UINT64_C(0);
+    const struct {
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } def = { 0 };
+    const char *argv[5], *envp[1] = { NULL };
+
+    argv[0] = "agentbox-launcher"; /* one by one: a constant array would need relocation */
+    argv[1] = "run";
+    argv[2] = child.layers;
+    argv[3] = "";
+    argv[4] = NULL;
+    (void)TRY4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
+    for (int n = 1; n <= EARLY_SIGNALS; n++)
+        (void)TRY4(__NR_rt_sigaction, n, &def, 0, sizeof all); /* SIGKILL and SIGSTOP refuse */
+    long status = TRY3(__NR_fcntl, child.status, F_DUPFD, EARLY_LIFTED);
+    long lifeline = TRY3(__NR_fcntl, child.lifeline, F_DUPFD, EARLY_LIFTED);
+    long image = TRY3(__NR_fcntl, child.image, F_DUPFD, EARLY_LIFTED);
+    long r = TRY3(__NR_dup3, status, LAUNCH_FD_STATUS, 0);
+    if (r >= 0)
+        r = TRY3(__NR_dup3, lifeline, LAUNCH_FD_LIFELINE, 0);
+    if (r >= 0)
+        r = TRY3(__NR_close_range, LAUNCH_FD_LIFELINE + 1, ~0u, EARLY_CLOSE_RANGE_CLOEXEC);
+    if (r >= 0)
+        (void)TRY5(__NR_execveat, image, "", argv, envp, SYS_AT_EMPTY_PATH);
+    for (;;)
+        (void)TRY1(__NR_exit, 1);
+}
+
+/* Both ends, or false. */
+static bool make_sockets(int status[2], int lifeline[2])
+{
+    const int type = EARLY_SEQPACKET | SYS_O_CLOEXEC;
+
+    if (TRY4(__NR_socketpair, EARLY_AF_UNIX, type, 0, status) < 0)
+        return false;
+    if (TRY4(__NR_socketpair, EARLY_AF_UNIX, type, 0, lifeline) >= 0)
+        return true;
+    (void)TRY1(__NR_close, status[0]);
+    (void)TRY1(__NR_close, status[1]);
+    return false;
+}
+
+static void write_layers(char *text, uint32_t layers)
+{
+    char digits[12];
+    int n = 0;
+
+    for (; layers; layers /= 10)
+        digits[n++] = (char)('0' + layers % 10);
+    while (n > 0)
+        *text++ = digits[--n];
+    *text = '\0';
+}
+
+static void start_launcher(int image)
+{
+    int status[2], lifeline[2];
+    const uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
+
+    if (!make_sockets(status, lifeline))
+        return;
+    child.image = image;
+    child.status = status[1];
+    child.lifeline = lifeline[1];
+    write_layers(child.layers, layers);
+    long pid = sys_clone_vm(CLONE_VM | SIGCHLD, child_stack + sizeof child_stack, child_main, NULL);
+    (void)TRY1(__NR_close, status[1]);
+    (void)TRY1(__NR_close, lifeline[1]);
+    if (pid < 0) {
+        (void)TRY1(__NR_close, status[0]);
+        (void)TRY1(__NR_close, lifeline[0]);
+        return;
+    }
+    early_launch.pid = (int32_t)pid;
+    early_launch.status_fd = status[0];
+    early_launch.lifeline_fd = lifeline[0];
+    early_launch.layers = layers;
+}
+
+/* A missing stream would be filled by our own descriptors; a terminal gets a run of its own kind. */
+static bool streams_are_plain(void)
+{
+    char termios[64];
+    int terminals = 0;
+
+    for (int fd = 0; fd < 3; fd++) {
+        if (TRY3(__NR_fcntl, fd, F_GETFD, 0) < 0)
+            return false;
+        if (fd < 2 && TRY3(__NR_ioctl, fd, TCGETS, termios) == 0)
+            terminals++;
+    }
+    return terminals == 0;
+}
+
+__attribute__((used)) void early_entry(const uintptr_t *stack);
+__attribute__((used)) void early_entry(const uintptr_t *stack)
+{
+    const char *const *argv = (const char *const *)(stack + 1);
+    const char *word = stack[0] > 2 ? argv[1] : NULL;
+
+    if (!word || word[0] != 'r' || word[1] != 'u' || word[2] != 'n' || word[3])
+        return;
+    /* --help, --dry-run, -C …: what comes first in the options is a cheap hint, no more. */
+    if (argv[2][0] == '-' && (argv[2][1] == 'C' || argv[2][1] == 'h' || argv[2][2] == 'h'))
+        return;
+    if (!streams_are_plain())
+        return;
+    long image = seal_image();
+    if (image < 0)
+        return;
+    start_launcher((int)image);
+    (void)TRY1(__NR_close, image);
+}
