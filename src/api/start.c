@@ -87,10 +87,15 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
     char text[256] = "the sandbox is incomplete on this host; missing:";
     const char *const *dirs = c->plan ? state_directories(arena, c->facts->home) : NULL;
 
-    if (c->policy->strict || !dirs ||
-        probe_host(&c->manager->image, dirs, false, &facts, NULL) != ABX_OK)
+    if (c->policy->strict || !dirs)
         return false;
-    uint32_t layers = c->plan->layers & available_layers(&facts);
+    /* What was learnt since boot may come from another place than this one: a container, a limit. */
+    uint32_t layers = c->plan->layers;
+    for (int refresh = 0; refresh < 2 && layers == c->plan->layers; refresh++) {
+        if (probe_host(&c->manager->image, dirs, refresh, &facts, NULL) != ABX_OK)
+            return false;
+        layers = c->plan->layers & available_layers(&facts);
+    }
     if (layers == c->plan->layers)
         return false;
     struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
