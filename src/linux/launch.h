@@ -30,7 +30,7 @@ struct launch {
     /* Made while the plan is still being made (view_prepare): what every view has. */
     int dev_nodes[DEV_NODE_COUNT], devpts_fd, proc_fd, source_fd;
 
-    int netns_helper;  /* its pid */
+    int netns_helper;  /* its pid; 0: none (any more) */
     long netns_result; /* what it leaves: a descriptor of the namespace, or -errno */
 
     const char *object; /* what the running step works on; named in its error */
@@ -46,6 +46,7 @@ bool userns_has_all_ids(void); /* false for a root that is one of another namesp
 long userns_map_self(struct launch *l);           /* in the new namespace, by itself */
 long userns_map_child(struct launch *l, int pid); /* from outside, by root */
 long netns_loopback(struct launch *l);
+#define NETNS_SHARED_FDS 256
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
 long view_prepare(struct launch *l);

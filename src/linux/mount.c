@@ -416,15 +416,21 @@ long mount_close(struct launch *l)
     return SYS3(__NR_close_range, LAUNCH_FD_CWD + 1, ~0u, 0);
 }
 
-/* Two descriptors an operation: a long plan needs more than the usual soft limit. */
-static long allow_descriptors(const struct plan *p)
+/*
+ * Two descriptors an operation: a long plan needs more than the usual soft limit, and a table of
+ * our own to put them in.
+ */
+static long allow_descriptors(struct launch *l)
 {
-    const uint32_t usual = 200;
+    const uint32_t usual = (NETNS_SHARED_FDS - 40) / 2;
     struct rlimit limit;
 
-    if (p->mount_count < usual)
+    if (l->plan.mount_count < usual)
         return 0;
-    long r = SYS4(__NR_prlimit64, 0, RLIMIT_NOFILE, 0, &limit);
+    long r = netns_join(l);
+    if (r < 0)
+        return r;
+    r = SYS4(__NR_prlimit64, 0, RLIMIT_NOFILE, 0, &limit);
     limit.rlim_cur = limit.rlim_max;
     return r < 0 ? r : SYS4(__NR_prlimit64, 0, RLIMIT_NOFILE, &limit, 0);
 }
@@ -438,7 +444,7 @@ long mount_view(struct launch *l)
     if (!v.trees)
         return -ENOMEM;
 
-    long r = allow_descriptors(p);
+    long r = allow_descriptors(l);
     if (r >= 0)
         r = take_copies(&v);
     view_changed(&v, "/");

@@ -6,6 +6,10 @@
  * a helper makes it while pid 1 mounts: a task that shares our memory and descriptors but not our
  * namespaces. Pid 1 joins what it made. Test builds let the helper run alone, so that the calls of
  * both can be counted.
+ *
+ * A table of descriptors that two tasks share waits for a grace period of the whole machine (8 ms
+ * and more) whenever it grows. So it is made large enough for usual plans before it is shared, and
+ * for others the helper's end is awaited first (netns_join before the mounts).
  */
 #include <linux/if.h>
 #include <linux/sched.h>
@@ -60,9 +64,17 @@ static void helper_main(void *arg)
         (void)TRY1(__NR_exit, 0);
 }
 
+/* Room for NETNS_SHARED_FDS descriptors. */
+static void grow_table(void)
+{
+    if (TRY3(__NR_dup3, LAUNCH_FD_STATUS, NETNS_SHARED_FDS - 1, SYS_O_CLOEXEC) >= 0)
+        file_close(NETNS_SHARED_FDS - 1); /* otherwise it only takes longer */
+}
+
 long netns_begin(struct launch *l)
 {
     l->object = "helper";
+    grow_table();
     long fault = sys_fault();
     long pid = fault
                    ? -fault
@@ -76,10 +88,13 @@ long netns_join(struct launch *l)
 {
     const unsigned wait_all = 0x40000000; /* __WALL */
 
+    if (!l->netns_helper)
+        return 0; /* joined already */
     l->object = "helper";
     long r = SYS4(__NR_wait4, l->netns_helper, 0, wait_all, 0);
     if (r < 0)
         return r;
+    l->netns_helper = 0;
     l->object = "lo";
     if (l->netns_result < 0)
         return l->netns_result;
