@@ -2,10 +2,10 @@
 /*
  * Settings and presets to one policy.
  *
- * Trusts that settings hold what settings.c lets in. Scalars: the value of the strongest layer that
- * has one, else the preset's (default, development, ci), else the schema's. Lists: preset rows, then
- * the entries of each layer, each with its origin; who wins for a path is decided later, by
- * precedence.h. Refuses network.mode filtered, which this version cannot keep.
+ * Trusts that settings hold what settings.c lets in. Scalars: the value of the strongest layer
+ * that has one, else the preset's (default, development, ci), else the schema's. Lists: preset
+ * rows, then the entries of each layer, each with its origin; who wins for a path is decided later,
+ * by precedence.h. Refuses network.mode filtered, which this version cannot keep.
  */
 #include "policy/policy.h"
 
@@ -86,8 +86,7 @@ static int32_t collect_rules(const struct layers *l, const char *const *guards, 
     while (guards && guards[guard_count])
         guard_count++;
 
-    struct policy_rule *rules = arena_alloc(a, preset_rows + l->count + guard_count,
-                                            sizeof *rules);
+    struct policy_rule *rules = arena_alloc(a, preset_rows + l->count + guard_count, sizeof *rules);
     if (!rules)
         return err_nomem(err);
 
