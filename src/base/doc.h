@@ -2,7 +2,7 @@
 /*
  * A document: the tree that JSON, JSONC and YAML texts have in common, with the place of every key
  * and value. The text is foreign: it is read within the limits below, and whatever is doubtful is a
- * problem (doc_read.c says what), never a guess.
+ * problem, never a guess.
  *
  *   JSON    RFC 8259, no more
  *   JSONC   JSON with comments and with a comma behind the last member or element
