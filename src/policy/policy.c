@@ -13,6 +13,7 @@
 
 #include "base/glob.h"
 #include "base/str.h"
+#include "policy/gaps.h"
 #include "policy/presets.h"
 
 struct sources {
@@ -110,7 +111,8 @@ static bool add_entry_rule(struct arena *a, const struct settings_entry *e,
                            struct policy_rule *rule)
 {
     rule->origin = e->origin;
-    rule->flags = glob_is_pattern(e->value, strlen(e->value)) ? RULE_GLOB : 0;
+    rule->flags = (glob_is_pattern(e->value, strlen(e->value)) ? RULE_GLOB : 0) |
+                  (e->flags & SETTINGS_FINAL ? RULE_FINAL : 0);
     rule->text = arena_strdup(a, e->value);
     rule->source = arena_strdup(a, e->source);
     return rule->text && rule->source;
@@ -234,7 +236,9 @@ int32_t policy_build(const struct settings *config, const struct settings *call,
     if (!p->shell)
         return err_nomem(err);
 
-    int32_t r = choose_network(&s, p, err);
+    int32_t r = gaps_check(s.list, ARRAY_LEN(s.list), err);
+    if (r == ABX_OK)
+        r = choose_network(&s, p, err);
     if (r == ABX_OK)
         r = collect_rules(&s, arena, p, err);
     if (r == ABX_OK)
