@@ -53,7 +53,7 @@ struct doc_problem {
 };
 
 struct doc {
-    const struct doc_node *root; /* NULL: the text could not be read to its end */
+    const struct doc_node *root;                   /* NULL: the text could not be read to its end */
     struct doc_problem problems[DOC_MAX_PROBLEMS]; /* in the order of their places */
     size_t problem_count;                          /* also those that had no room */
 };

@@ -3,12 +3,11 @@
  * The reader of JSON and JSONC.
  *
  * By hand, because every key and value needs its line and column, which no JSON library at hand
- * keeps, and because a program that starts in a millisecond should not carry one for this. doc.c has
- * checked that the text is UTF-8 without NUL. Refused is everything that RFC 8259 does not allow
- * (comments and trailing commas only where `extended` is not set), and what it allows and programs
- * disagree about: escapes that are half of a surrogate pair or NUL, numbers that do not fit, keys
- * that are there twice, more than DOC_MAX_DEPTH levels. The first mistake of grammar ends it, since
- * all that follows would be guesses; a double key does not.
+ * keeps. doc.c has checked that the text is UTF-8 without NUL. Refused is everything that RFC 8259
+ * does not allow (comments and trailing commas only where `extended` is not set), and what it
+ * allows and programs disagree about: escapes that are half of a surrogate pair or NUL, numbers
+ * that do not fit, keys that are there twice, more than DOC_MAX_DEPTH levels. The first mistake of
+ * grammar ends it, since all that follows would be guesses; a double key does not.
  */
 #include <errno.h>
 #include <string.h>
@@ -222,8 +221,8 @@ static int read_string(struct reader *r, const char **ret)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || c == '+' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '+' || c == '-' || c == '.';
 }
 
 /* true, false, null, a number; or what people write instead of them. */

@@ -5,9 +5,9 @@
  * libyaml knows the grammar, which is not for writing by hand, and nothing else is left to it: the
  * tree, its limits and what a scalar means are decided here. doc.c has checked that the text is
  * UTF-8 without NUL. Refused are anchors, aliases, tags, merge keys, directives, a second document,
- * keys that are lists or maps or are there twice, more than DOC_MAX_DEPTH levels. Plain scalars mean
- * what they mean in JSON; all others ("yes", "0x10", "1_000", "True") are text, so that whoever
- * expects a number or a truth value refuses them, with their place, instead of guessing.
+ * keys that are lists or maps or are there twice, more than DOC_MAX_DEPTH levels. Plain scalars
+ * mean what they mean in JSON; all others ("yes", "0x10", "1_000", "True") are text, so that
+ * whoever expects a number or a truth value refuses them, with their place, instead of guessing.
  */
 #include <string.h>
 #include <yaml.h>
@@ -220,9 +220,8 @@ static struct doc_place place_of_offset(const struct reader *r, size_t offset)
 /* libyaml's own words; they are constants. It has no mark for bytes that it does not take. */
 static void refuse_text(struct reader *r, const yaml_parser_t *p)
 {
-    struct doc_place place = p->error == YAML_READER_ERROR
-                                 ? place_of_offset(r, p->problem_offset)
-                                 : place_of(&p->problem_mark);
+    struct doc_place place = p->error == YAML_READER_ERROR ? place_of_offset(r, p->problem_offset)
+                                                           : place_of(&p->problem_mark);
     const char *hint = NULL;
 
     if (p->error == YAML_MEMORY_ERROR) {
@@ -231,7 +230,7 @@ static void refuse_text(struct reader *r, const yaml_parser_t *p)
     }
     if (p->problem && strstr(p->problem, "cannot start any token"))
         hint = "indent with blanks, not tabs; quote texts that begin with @, ` or %";
-    else if (p->problem && strstr(p->problem, "alias"))
+    else if (p->context && (strstr(p->context, "alias") || strstr(p->context, "anchor")))
         hint = "quote a text that begins with * or &";
     (void)doc_stop(r->b, place, p->problem ? p->problem : "this is not YAML", hint);
 }

@@ -13,6 +13,7 @@
 
 #include "base/glob.h"
 #include "base/str.h"
+#include "policy/gaps.h"
 #include "policy/presets.h"
 
 const char *access_name(uint32_t access)
@@ -70,7 +71,8 @@ static bool add_entry_rule(struct arena *a, const struct settings_entry *e,
                            struct policy_rule *rule)
 {
     rule->origin = e->origin;
-    rule->flags = glob_is_pattern(e->value, strlen(e->value)) ? RULE_GLOB : 0;
+    rule->flags = (glob_is_pattern(e->value, strlen(e->value)) ? RULE_GLOB : 0) |
+                  (e->flags & SETTINGS_FINAL ? RULE_FINAL : 0);
     rule->text = arena_strdup(a, e->value);
     rule->source = arena_strdup(a, e->source);
     return rule->text && rule->source;
@@ -197,7 +199,9 @@ int32_t policy_build_layers(const struct layers *l, const char *const *guards, s
     if (!p->shell)
         return err_nomem(err);
 
-    int32_t r = choose_network(l, arena, p, err);
+    int32_t r = gaps_check(l, err);
+    if (r == ABX_OK)
+        r = choose_network(l, arena, p, err);
     if (r == ABX_OK)
         r = collect_rules(l, guards, arena, p, err);
     if (r == ABX_OK)
