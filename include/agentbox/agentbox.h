@@ -102,6 +102,23 @@ ABX_API int32_t abx_config_set_string(abx_config *config, const char *key, const
                                       abx_error **err);
 ABX_API int32_t abx_config_append(abx_config *config, const char *key, const char *value,
                                   abx_error **err);
+/*
+ * Enters a configuration file's text. format is "json", "jsonc" (comments, trailing commas) or
+ * "yaml"; name is what messages call it. *err is the first of all problems (abx_error_next), each
+ * with "NAME:LINE:COLUMN: " in front, and nothing is entered if there is one.
+ */
+ABX_API int32_t abx_config_parse(abx_config *config, const char *name, const char *text, size_t len,
+                                 const char *format, abx_error **err);
+/*
+ * The same for a regular file of at most 1 MiB. Its name's end tells the format: .json, .yaml or
+ * .yml; anything else is jsonc.
+ */
+ABX_API int32_t abx_config_load(abx_config *config, const char *path, abx_error **err);
+/* What only all keys together can show. Single values were checked when they were entered. */
+ABX_API int32_t abx_config_validate(const abx_config *config, abx_error **err);
+/* What was entered: "json", a configuration file; or "text", a line for each with its source. */
+ABX_API int32_t abx_config_dump(const abx_config *config, const char *format, char **ret_text,
+                                abx_error **err);
 ABX_API void abx_config_free(abx_config *config);
 /* The keys, by index from 0; NULL beyond the last. */
 ABX_API const char *abx_key_name(size_t index);

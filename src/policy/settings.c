@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/str.h"
+#include "policy/problems.h"
+#include "policy/rule.h"
 #include "policy/value.h"
 
 static const struct schema_row rows[KEY_COUNT + 1] = {
@@ -171,6 +174,15 @@ static int32_t check_final(const struct settings *s, const char *name, enum sett
     return r;
 }
 
+/* Without its blanks; it was checked. */
+static int32_t normalise_rule(const char *text, struct buf *out, abx_error **err)
+{
+    _problems_ struct problems problems = { 0 };
+
+    rule_read(text, out, &problems);
+    return out->failed ? err_nomem(err) : problems_report(&problems, err);
+}
+
 static int32_t enter(struct settings *s, const char *name, const char *value, const char *source,
                      bool list, uint32_t flags, abx_error **err)
 {
@@ -195,6 +207,14 @@ static int32_t enter(struct settings *s, const char *name, const char *value, co
     }
     if (r == ABX_OK && (flags & SETTINGS_FINAL))
         r = check_final(s, name, real_key(key), err);
+    if (r != ABX_OK)
+        return r;
+
+    _buf_ struct buf rule = { .limit = SETTINGS_MAX_VALUE };
+    if (rows[key].type == SETTINGS_RULES) {
+        r = normalise_rule(value, &rule, err);
+        value = rule.data;
+    }
     if (r != ABX_OK)
         return r;
 
