@@ -135,7 +135,7 @@ void abx_config_free(abx_config *config)
 {
     if (!config)
         return;
-    settings_free(config->settings);
+    config_done(config);
     free(config);
 }
 

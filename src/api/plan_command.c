@@ -56,7 +56,17 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     c->plan = NULL;
     arena_done(&c->arena);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
-    return policy_build(m->settings, c->settings, &c->arena, &c->policy, err);
+    abx_config *config = manager_config(m);
+    struct layers layers;
+    code = config_merge(config, c->settings, 0, &c->arena, &layers, err);
+    if (code == ABX_OK)
+        code = config_policy(config, &layers, &c->arena, &c->policy, err);
+    if (code == ABX_OK)
+        trace_config(m, config, &layers);
+    if (code == ABX_OK)
+        code = config_check_trust(config, c->settings, c->cwd, err);
+    manager_release(m, config);
+    return code;
 }
 
 /* The size of the caller's terminal, for the one inside. */
@@ -103,6 +113,7 @@ static void say_notices(abx_command *c)
     c->noticed = true;
     notice_cwd(c);
     notice_secrets(c);
+    trace_plan(c);
 }
 
 int32_t command_compile(abx_command *c, abx_error **err)

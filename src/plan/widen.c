@@ -101,7 +101,7 @@ static bool amount_of(enum settings_key key, const char *value, uint64_t *ret)
         if (!str_to_duration(value, &time))
             return false;
         *ret = (uint64_t)time;
-        return true;
+        return true; /* 0 is at once */
     default:
         if (!str_to_u64(value, INT32_MAX, ret))
             return false;
@@ -198,7 +198,10 @@ static int32_t compare_entry(struct comparison *c, const struct settings_entry *
 {
     if (e->origin != ORIGIN_PROJECT || !entry_widens(c, e))
         return ABX_OK;
-    return add(c, e, arena_printf(c->arena, "%s adds %s", schema_row(e->key)->name, e->value));
+    size_t len = e->key == KEY_ENV_SET ? strcspn(e->value, "=") : strlen(e->value);
+    const char *value = arena_strndup(c->arena, e->value, len); /* no values of variables */
+    return add(
+        c, e, value ? arena_printf(c->arena, "%s adds %s", schema_row(e->key)->name, value) : NULL);
 }
 
 /* ---- files ---- */

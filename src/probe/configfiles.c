@@ -285,33 +285,66 @@ static int32_t find_project(const char *cwd, struct arena *arena, struct configf
     return r == ABX_OK && !file->path ? err_nomem(err) : r;
 }
 
-int32_t configfiles_read(const char *cwd, const char *file, enum origin origin, struct arena *arena,
-                         struct configfile *ret, abx_error **err)
+/* The directory that file lies in, and its name there. */
+static int32_t split_file(const char *cwd, const char *file, struct arena *arena,
+                          struct resolved *ret_above, const char **ret_name, abx_error **err)
 {
     const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
     const char *above = !slash          ? "."
                         : slash == file ? "/"
                                         : arena_strndup(arena, file, (size_t)(slash - file));
-    struct configfile found = { .origin = origin, .path = file };
-    struct resolved where;
 
     if (!above)
         return err_nomem(err);
     if (!name[0] || str_eq(name, ".") || str_eq(name, ".."))
         return refuse(file, "it is a directory", "name the file in it", err);
-    int32_t r = resolve_below(cwd, above, arena, &where, err);
+    *ret_name = name;
+    return resolve_below(cwd, above, arena, ret_above, err);
+}
+
+int32_t configfiles_name(const char *cwd, const char *file, struct arena *arena, const char **ret,
+                         abx_error **err)
+{
+    struct resolved above;
+    const char *name = NULL;
+    int32_t r = split_file(cwd, file, arena, &above, &name, err);
+
     if (r != ABX_OK)
         return r;
-    if (!where.path || !where.exists || where.denied)
-        return err_sys(err, ABX_E_CONFIG, where.path && where.denied ? -EACCES : -ENOENT,
-                       "read configuration '%s'", file);
-    _fd_ int dir = fd_open_path(AT_FDCWD, where.path);
-    found.directory = where.path;
-    found.path = path_join(arena, where.path, name);
+    if (!above.path)
+        return err_sys(err, ABX_E_CONFIG, -ENOENT, "find configuration '%s'", file);
+    const char *path = path_join(arena, above.path, name);
+    if (!path)
+        return err_nomem(err);
+    *ret = path;
+    return ABX_OK;
+}
+
+int32_t configfiles_read(const char *cwd, const char *file, enum origin origin, struct arena *arena,
+                         struct configfile *ret, abx_error **err)
+{
+    struct configfile found = { .origin = origin, .path = file };
+    struct resolved above;
+    const char *name = NULL;
+    int32_t r = split_file(cwd, file, arena, &above, &name, err);
+
+    if (r != ABX_OK)
+        return r;
+    bool there = above.path && above.exists && !above.denied;
+    _fd_ int dir = there ? fd_open_path(AT_FDCWD, above.path) : -1;
+    if (dir < 0) {
+        r = err_sys(err, ABX_E_CONFIG,
+                    there          ? dir
+                    : above.denied ? -EACCES
+                                   : -ENOENT,
+                    "read configuration '%s'", file);
+        err_subject(err, file);
+        return r;
+    }
+    found.directory = above.path;
+    found.path = path_join(arena, above.path, name);
     if (!found.path)
         return err_nomem(err);
-    if (dir < 0)
-        return err_sys(err, ABX_E_CONFIG, dir, "read configuration '%s'", file);
     r = read_file(dir, name, arena, &found, err);
     if (r == ABX_OK)
         *ret = found;
