@@ -5,6 +5,8 @@
  * plans are laid over each other; the access to a path changes only where a mount of either lies,
  * so it is enough to look there. A glob, a link, a preset that was switched off, a protected name
  * that is named in `rw`: all of them show as a path that can be read or changed and could not be.
+ * What is not there yet has no mount; grants of such paths, and patterns that reach out of the
+ * project, are judged by themselves.
  *
  * Invariant: whatever is not known to narrow counts as widening.
  */
@@ -15,6 +17,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/env.h"
+#include "policy/precedence.h"
 
 enum how {
     HOW_UNKNOWN, /* no row */
@@ -277,6 +280,59 @@ static int32_t compare_views(struct comparison *c)
     return r;
 }
 
+/* ---- files that are not there yet ---- */
+
+/* A grant of a path that does not exist opens nothing now, and it once somebody makes it. */
+static int32_t compare_absent(struct comparison *c)
+{
+    const struct facts *old_facts = c->before->context.facts, *facts = c->after->context.facts;
+    struct access_claim *claims = arena_alloc(c->arena, old_facts->path_count, sizeof *claims);
+    int32_t r = claims ? ABX_OK : err_nomem(c->err);
+
+    for (size_t i = 0; r == ABX_OK && i < old_facts->path_count; i++)
+        claims[i] = (struct access_claim){ old_facts->paths[i].path, old_facts->paths[i].rule };
+    for (size_t i = 0; r == ABX_OK && i < facts->path_count; i++) {
+        const struct path_fact *f = &facts->paths[i];
+        const struct policy_rule *decided;
+        if (f->exists || f->rule->origin != ORIGIN_PROJECT || f->rule->access == ACCESS_EXCLUDE)
+            continue;
+        uint32_t old = precedence_verdict(claims, old_facts->path_count, f->path, &decided);
+        if (f->rule->access <= old || (old == ACCESS_RO && !decided && is_project(c, f->path)))
+            continue;
+        r = add(c, entry_for(c, f->rule),
+                arena_printf(c->arena, "'%s' becomes %s once it exists", f->path,
+                             f->rule->access == ACCESS_RW ? "writable" : "readable"));
+    }
+    return r;
+}
+
+/* Whether a pattern may match outside of the project; what it matches there may come later. */
+static bool pattern_leads_out(const struct comparison *c, const char *text)
+{
+    if (text[0] == '/' || text[0] == '~' || !is_project(c, c->after->context.facts->cwd))
+        return true;
+    for (const char *p = text; (p = strstr(p, "..")); p += 2)
+        if ((p == text || p[-1] == '/') && (!p[2] || p[2] == '/'))
+            return true;
+    return false;
+}
+
+static int32_t compare_patterns(struct comparison *c)
+{
+    const struct policy *policy = c->after->context.policy;
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; r == ABX_OK && i < policy->rule_count; i++) {
+        const struct policy_rule *rule = &policy->rules[i];
+        if (rule->origin == ORIGIN_PROJECT && (rule->flags & RULE_GLOB) &&
+            rule->access != ACCESS_EXCLUDE && pattern_leads_out(c, rule->text))
+            r = add(c, entry_for(c, rule),
+                    arena_printf(c->arena, "what '%s' matches becomes %s", rule->text,
+                                 rule->access == ACCESS_RW ? "writable" : "readable"));
+    }
+    return r;
+}
+
 int32_t widen_compare(const struct widen_side *before, const struct widen_side *after,
                       const char *directory, struct arena *arena, const struct widening **ret,
                       size_t *ret_count, abx_error **err)
@@ -294,6 +350,10 @@ int32_t widen_compare(const struct widen_side *before, const struct widen_side *
             r = compare_entry(&c, after->layers.entries[i]);
     if (r == ABX_OK)
         r = compare_views(&c);
+    if (r == ABX_OK)
+        r = compare_absent(&c);
+    if (r == ABX_OK)
+        r = compare_patterns(&c);
     if (r != ABX_OK)
         return r;
     *ret = c.list;
