@@ -294,6 +294,19 @@ static const char *allowance_note(const struct question *q)
     return "it cannot itself be renamed or removed, only what is in it";
 }
 
+/* A ceiling that would deny whatever other rules say; NULL: there is none. */
+static const struct policy_rule *find_ceiling(const struct question *q)
+{
+    uint32_t needed = q->operation == EXPLAIN_WRITE ? ACCESS_RW : ACCESS_RO;
+    const struct facts *f = q->context->facts;
+
+    for (size_t i = 0; i < f->path_count; i++)
+        if ((f->paths[i].rule->flags & RULE_FINAL) && f->paths[i].rule->access < needed &&
+            path_is_beneath(q->path->path, f->paths[i].path))
+            return f->paths[i].rule;
+    return NULL;
+}
+
 int32_t explain_path(const struct explain_context *context, enum explain_operation operation,
                      const struct explain_path *path, struct arena *arena,
                      struct explain_answer *ret, abx_error **err)
@@ -309,6 +322,10 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
     q.effect = effect_of(q.op, path->path);
 
     struct explain_answer answer = { .allowed = effect_allows(&q), .source = "", .grant = "" };
+    const struct policy_rule *ceiling = answer.allowed ? NULL : find_ceiling(&q);
+
+    if (ceiling)
+        q.rule = ceiling;
 
     answer.origin = origin_name(q.rule ? q.rule->origin : ORIGIN_BUILTIN);
     answer.rule = q.rule ? rule_text(arena, q.rule) : place_text(&q);
