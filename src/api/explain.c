@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * abx_command_explain: the question is made canonical as rules are (probe/resolve.c), then the
- * plan of the wrapped command answers (plan/explain.c). The host's own permissions are no part of
- * the policy; where they stand in the way of what it allows, a note says so.
+ * plan of the wrapped command answers (plan/explain.c). Where the plan allows what the file's own
+ * permissions do not, those are the answer.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/internal.h"
@@ -48,6 +49,43 @@ static int32_t find_path(const abx_command *c, const char *text, struct arena *a
     return text ? resolve_path(arena, &base, text, ret, err) : err_nomem(err);
 }
 
+/* Whether the file's own permissions allow it. Root has no override inside: its bits count. */
+static bool host_allows(const char *path, int mode)
+{
+    gid_t groups[256];
+    struct stat st;
+
+    if (geteuid() != 0)
+        return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
+    if (stat(path, &st) < 0)
+        return true;
+    bool in_group = st.st_gid == getegid();
+    int count = getgroups((int)ARRAY_LEN(groups), groups);
+    for (int i = 0; i < count; i++)
+        in_group = in_group || groups[i] == st.st_gid;
+    unsigned bits = st.st_uid == 0 ? st.st_mode >> 6 : in_group ? st.st_mode >> 3 : st.st_mode;
+    return (bits & (unsigned)mode) == (unsigned)mode;
+}
+
+/* The host's permissions are no rule of ours, but the answer must be what the kernel will say. */
+static void add_permissions(const struct explain_context *context, const struct resolved *where,
+                            int mode, struct explain_answer *says)
+{
+    const char *path = where->exists ? where->path : where->ancestor;
+
+    if (!says->allowed || !path || view_access(&context->view, where->path) == ACCESS_EXCLUDE ||
+        host_allows(path, where->exists ? mode : W_OK | X_OK) || (!where->exists && mode != W_OK))
+        return;
+    *says = (struct explain_answer){
+        .allowed = false,
+        .rule = "permissions",
+        .origin = "host",
+        .source = "",
+        .grant = "",
+        .note = "the file's own permissions do not allow it to you, inside or outside",
+    };
+}
+
 static int32_t explain_file(const abx_command *c, size_t operation, const char *text, abx_answer *a,
                             abx_error **err)
 {
@@ -62,14 +100,11 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
     const struct explain_path path = { where.path, where.exists, where.is_dir, where.ancestor };
     a->target = where.path;
     r = explain_path(&context, operations[operation].operation, &path, &a->arena, &a->says, err);
-    if (r != ABX_OK || a->says.note[0])
-        return r;
-    if (where.denied)
+    if (r == ABX_OK && where.denied)
         a->says.note = "you may not enter it, so the answer is about this directory";
-    else if (a->says.allowed && where.exists && !where.is_dir &&
-             faccessat(AT_FDCWD, where.path, operations[operation].access, AT_EACCESS) < 0)
-        a->says.note = "its own permissions do not allow it to you, inside or outside";
-    return ABX_OK;
+    else if (r == ABX_OK)
+        add_permissions(&context, &where, operations[operation].access, &a->says);
+    return r;
 }
 
 static int32_t refuse_host(const char *text, abx_error **err)
