@@ -90,7 +90,7 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
                             abx_error **err)
 {
     struct explain_context context = { c->policy, c->facts, c->plan, { 0 } };
-    struct resolved where;
+    struct resolved where = { 0 };
     int32_t r = find_path(c, text, &a->arena, &where, err);
 
     if (r == ABX_OK)

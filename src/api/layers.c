@@ -154,8 +154,9 @@ int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *
                           : configfiles_find(&request, &arena, files, err);
     if (code == ABX_OK)
         code = config_copy(config, &copy, err);
-    if (code == ABX_OK)
-        code = decode_files(copy->settings, files, count, err);
+    if (code != ABX_OK || !copy)
+        return code;
+    code = decode_files(copy->settings, files, count, err);
     if (code == ABX_OK)
         code = note_files(copy, files, count, &arena, err);
     if (code != ABX_OK) {

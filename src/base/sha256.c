@@ -120,5 +120,5 @@ void sha256_hex(const uint8_t digest[SHA256_BYTES], char out[SHA256_HEX_BYTES])
         out[2 * i] = digits[digest[i] >> 4];
         out[2 * i + 1] = digits[digest[i] & 15];
     }
-    out[2 * SHA256_BYTES] = '\0';
+    out[SHA256_HEX_BYTES - 1] = '\0';
 }

@@ -287,9 +287,11 @@ static int32_t compare_absent(struct comparison *c)
 {
     const struct facts *old_facts = c->before->context.facts, *facts = c->after->context.facts;
     struct access_claim *claims = arena_alloc(c->arena, old_facts->path_count, sizeof *claims);
-    int32_t r = claims ? ABX_OK : err_nomem(c->err);
+    int32_t r = ABX_OK;
 
-    for (size_t i = 0; r == ABX_OK && i < old_facts->path_count; i++)
+    if (!claims)
+        return err_nomem(c->err);
+    for (size_t i = 0; i < old_facts->path_count; i++)
         claims[i] = (struct access_claim){ old_facts->paths[i].path, old_facts->paths[i].rule };
     for (size_t i = 0; r == ABX_OK && i < facts->path_count; i++) {
         const struct path_fact *f = &facts->paths[i];

@@ -29,7 +29,7 @@ int32_t layers_merge(const struct settings *const *list, size_t list_count, uint
 
     for (size_t i = 0; i < list_count; i++)
         total += list[i] ? list[i]->count : 0;
-    const struct settings_entry **entries = arena_alloc(arena, total, sizeof *entries);
+    const struct settings_entry **entries = arena_alloc(arena, total, sizeof(void *));
     if (!entries)
         return err_nomem(err);
     for (uint32_t origin = 0; origin < ORIGIN_COUNT; origin++) {

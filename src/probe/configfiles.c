@@ -188,7 +188,7 @@ static int32_t resolve_below(const char *cwd, const char *text, struct arena *ar
 static int32_t read_directory(const char *directory, const char *const *names, struct arena *arena,
                               struct configfile *file, abx_error **err)
 {
-    struct resolved where;
+    struct resolved where = { 0 };
     int32_t r = resolve_absolute(arena, directory, &where, err);
 
     file->path = arena_printf(arena, "%s/config.*", directory);
@@ -260,7 +260,7 @@ static int32_t find_top(const char *start, struct arena *arena, const char **ret
 static int32_t find_project(const char *cwd, struct arena *arena, struct configfile *file,
                             abx_error **err)
 {
-    struct resolved where;
+    struct resolved where = { 0 };
     const char *top = NULL;
     int32_t r = resolve_below(cwd, ".", arena, &where, err);
 
@@ -305,7 +305,7 @@ static int32_t split_file(const char *cwd, const char *file, struct arena *arena
 int32_t configfiles_name(const char *cwd, const char *file, struct arena *arena, const char **ret,
                          abx_error **err)
 {
-    struct resolved above;
+    struct resolved above = { 0 };
     const char *name = NULL;
     int32_t r = split_file(cwd, file, arena, &above, &name, err);
 
@@ -324,7 +324,7 @@ int32_t configfiles_read(const char *cwd, const char *file, enum origin origin, 
                          struct configfile *ret, abx_error **err)
 {
     struct configfile found = { .origin = origin, .path = file };
-    struct resolved above;
+    struct resolved above = { 0 };
     const char *name = NULL;
     int32_t r = split_file(cwd, file, arena, &above, &name, err);
 

@@ -37,7 +37,7 @@ for v in json.load(sys.stdin)["values"]:
 # with_etc TEXT COMMAND…: /etc/agentbox/config.json holds TEXT, in a mount namespace of its own.
 with_etc() {
     [ "$(id -u)" -eq 0 ] || skip "needs root to mount over /etc"
-    rm -rf "$X/etc"
+    rm -rf "${X:?}/etc"
     cp -a /etc "$X/etc"
     mkdir "$X/etc/agentbox"
     printf '%s\n' "$1" >"$X/etc/agentbox/config.json"
@@ -359,7 +359,7 @@ with_etc() {
         -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR)
     chmod 777 "$W"
     box -- true
-    run box --rw '~/x' -- true
+    run box --rw "~"/x -- true
     [ "$status" -eq 125 ]
     [[ $output == *"home directory is unknown"*hint:* ]]
     run abx config show

@@ -41,11 +41,11 @@ kernel() {
 agree() {
     local path
     for path in "${@:2}"; do
-        local said done
+        local said kernel
         said=$(why "$1" "$path")
-        done=$(kernel "$1" "$path")
-        if [ "$said" != "$done" ]; then
-            echo "$1 $path: why says $said, the kernel $done ($(cat "$X/answer"))"
+        kernel=$(kernel "$1" "$path")
+        if [ "$said" != "$kernel" ]; then
+            echo "$1 $path: why says $said, the kernel $kernel ($(cat "$X/answer"))"
             return 1
         fi
     done
