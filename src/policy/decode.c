@@ -157,19 +157,21 @@ static const char *same_elsewhere(const char *key)
 static void refuse_key(struct decoder *d, const struct doc_node *node, const char *prefix)
 {
     const char *nearest = nearest_sibling(d, prefix, node->key);
-    const char *elsewhere = same_elsewhere(node->key);
+    const char *elsewhere = same_elsewhere(node->key), *dot = strchr(node->key, '.');
+    const char *name = arena_printf(d->arena, "%s%.256s", prefix, node->key);
     char hint[2 * NAME_MAX_];
 
-    if (find_row(node->key))
-        (void)snprintf(hint, sizeof hint, "did you mean '%s', as nested objects?", node->key);
+    if (dot && find_row(node->key))
+        (void)snprintf(hint, sizeof hint, "write it nested: \"%.*s\": { \"%s\": ... }",
+                       (int)(dot - node->key), node->key, dot + 1);
     else if (nearest)
         (void)snprintf(hint, sizeof hint, "did you mean '%s%s'?", prefix, nearest);
     else if (elsewhere)
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", elsewhere);
     else
         (void)snprintf(hint, sizeof hint, "'agentbox help keys' lists all keys");
-    problems_add(&d->problems, node->key_place, node->key, hint, "unknown key '%s%.256s'", prefix,
-                 node->key);
+    name = name ? name : node->key;
+    problems_add(&d->problems, node->key_place, name, hint, "unknown key '%s'", name);
 }
 
 /* ---- entries ---- */

@@ -79,7 +79,7 @@ void rule_write(const struct doc_node *node, struct buf *out, struct problems *p
     }
     for (const struct doc_node *child = node->first; child; child = child->next)
         take_member(child, values, problems);
-    for (size_t i = 0; i < DESCRIPTION; i++)
+    for (size_t i = 0; i < DESCRIPTION && problems->count == before; i++)
         if (!values[i])
             problems_add(problems, node->place, KEY_NAME,
                          "a rule needs its pattern and its decision",
