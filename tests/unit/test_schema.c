@@ -144,6 +144,35 @@ static void every_key_is_in_the_json_schema(void **state)
     buf_done(&b);
 }
 
+/* docs/keys.md has a row for each key, with its default and its help, and no other. */
+static void every_key_is_documented(void **state)
+{
+    const char *source = getenv("ABX_SOURCE");
+    struct buf b;
+    char path[4096];
+    size_t rows = 0;
+
+    (void)state;
+    assert_non_null(source);
+    snprintf(path, sizeof path, "%s/docs/keys.md", source);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(io_read_file(AT_FDCWD, path, &b), 0);
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        const struct schema_row *row = schema_row(i);
+        char start[80], end[300];
+        snprintf(start, sizeof start, "\n| `%s` | ", row->name);
+        snprintf(end, sizeof end, "| %s%s%s | %s |\n", row->fallback[0] ? "`" : "", row->fallback,
+                 row->fallback[0] ? "`" : "", row->help);
+        const char *line = strstr(b.data, start), *rest = line ? strstr(line, end) : NULL;
+        if (!rest || memchr(line + 1, '\n', (size_t)(rest - line - 1)))
+            fail_msg("docs/keys.md lacks: %s…%s", start, end);
+    }
+    for (const char *line = strstr(b.data, "\n## Keys"); (line = strstr(line + 1, "\n| `"));)
+        rows++;
+    assert_int_equal(rows, KEY_COUNT);
+    buf_done(&b);
+}
+
 static void full_buffers_are_reported(void **state)
 {
     struct buf b;
@@ -304,6 +333,7 @@ int main(void)
         cmocka_unit_test(starter_as_it_is_says_nothing),
         cmocka_unit_test(starter_without_comment_marks_sets_every_key),
         cmocka_unit_test(every_key_is_in_the_json_schema),
+        cmocka_unit_test(every_key_is_documented),
         cmocka_unit_test(full_buffers_are_reported),
         cmocka_unit_test(what_is_dumped_reads_back_as_the_same),
         cmocka_unit_test(the_last_value_is_dumped_once),
