@@ -56,13 +56,12 @@ static void take_member(const struct doc_node *child, const char *values[MEMBER_
     if (child->type != DOC_STRING)
         problems_add(p, child->place, KEY_NAME, NULL, "'%s' of a rule of " KEY_NAME " must be text",
                      names[i]);
-    else if (i == PATTERN && child->text[0] == '\0')
+    else if (i == PATTERN && values[i][0] == '\0')
         problems_add(p, child->place, KEY_NAME, "for example \"docker run *\"",
                      "the pattern of a rule of " KEY_NAME " is empty");
-    else if (i == DECISION && !is_decision(child->text))
+    else if (i == DECISION && !is_decision(values[i]))
         problems_add(p, child->place, KEY_NAME, "allowed are: " RULE_DECISIONS,
-                     "set a decision of " KEY_NAME " to '%.256s': not one of its words",
-                     child->text);
+                     "set a decision of " KEY_NAME " to '%.256s': not one of its words", values[i]);
 }
 
 void rule_write(const struct doc_node *node, struct buf *out, struct problems *problems)
