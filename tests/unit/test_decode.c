@@ -137,6 +137,9 @@ static void yaml_means_the_same(void **state)
     expect_entries(ORIGIN_GLOBAL, DOC_JSON, "{\"network\": true}",
                    "network.mode = allowed (global, f:1:13)\n");
     expect_entries(ORIGIN_GLOBAL, DOC_JSON, "null", "");
+    expect_entries(ORIGIN_GLOBAL, DOC_JSON,
+                   "{\"network\":{\"mitmProxy\":{\"socketPath\":\"\",\"domains\":[]}}}",
+                   "network.mitmProxy.socketPath =  (global, f:1:39)\n");
     expect_entries(ORIGIN_GLOBAL, DOC_JSON, "{\"network\": null, \"filesystem\": {\"rw\": null}}",
                    "");
 }
