@@ -187,8 +187,7 @@ static void enter(struct decoder *d, const struct doc_node *node, const char *na
     int32_t r;
 
     if (!source || !value) {
-        d->problems.count++;
-        d->problems.nomem = true;
+        problems_take(&d->problems, node->place, NULL);
         return;
     }
     if (how == SET)

@@ -103,14 +103,12 @@ void rule_read(const char *text, struct buf *out, struct problems *problems)
 
     arena_init(&arena, TREE_LIMIT);
     int r = doc_read(&arena, text, strlen(text), DOC_JSON, &doc);
-    if (r == -ENOMEM)
-        problems->nomem = true;
-    if (r < 0) {
+    if (r == 0)
+        rule_write(doc.root, out, problems);
+    else if (r == -ENOMEM)
+        problems_take(problems, (struct doc_place){ 1, 1 }, NULL);
+    else
         problems_add(problems, (struct doc_place){ 1, 1 }, KEY_NAME,
                      "for example {\"pattern\":\"docker run *\",\"decision\":\"escalated\"}",
-                     "a rule of " KEY_NAME " is not JSON: %s",
-                     doc.problem_count > 0 ? doc.problems[0].what : "out of memory");
-        return;
-    }
-    rule_write(doc.root, out, problems);
+                     "a rule of " KEY_NAME " is not JSON: %s", doc.problems[0].what);
 }

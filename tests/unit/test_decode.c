@@ -351,7 +351,7 @@ static void all_problems_are_told_at_once(void **state)
     static const char text[] = "{\n\"docker\": 1,\n\"docker\": 2,\n\"filesystm\": {},\n"
                                "\"filesystem\": {\"rw\": [\"\", \"$x\", 1]},\n"
                                "\"network\": {\"mode\": \"x\", \"y\": 1}\n}";
-    static const char *const places[] = { "f:3:1: ",  "f:2:11: ", "f:3:11: ", "f:4:1: ", "f:5:23: ",
+    static const char *const places[] = { "f:2:11: ", "f:3:1: ",  "f:3:11: ", "f:4:1: ", "f:5:23: ",
                                           "f:5:27: ", "f:5:33: ", "f:6:21: ", "f:6:26: " };
     _settings_ struct settings *s = NULL;
     abx_error *err = NULL;
@@ -394,6 +394,28 @@ static void too_many_problems_are_counted(void **state)
         n++;
     assert_int_equal(n, PROBLEMS_MAX);
     assert_string_equal(abx_error_message(e), "5 more problems are not shown");
+    abx_error_free(err);
+    buf_done(&b);
+}
+
+static void double_keys_beyond_the_room_are_counted(void **state)
+{
+    _settings_ struct settings *s = NULL;
+    abx_error *err = NULL;
+    const abx_error *e;
+    struct buf b;
+    size_t n = 0;
+
+    (void)state;
+    buf_init(&b, 1 << 20);
+    for (int i = 0; i < DOC_MAX_PROBLEMS + 8; i++)
+        buf_puts(&b, "docker: true\n");
+    assert_int_equal(settings_new(ORIGIN_PROJECT, &s, NULL), ABX_OK);
+    assert_int_equal(config_decode(s, "f", b.data, b.len, DOC_YAML, &err), ABX_E_CONFIG);
+    for (e = err; abx_error_next(e); e = abx_error_next(e))
+        n++;
+    assert_int_equal(n, DOC_MAX_PROBLEMS);
+    assert_string_equal(abx_error_message(e), "7 more problems are not shown");
     abx_error_free(err);
     buf_done(&b);
 }
@@ -444,6 +466,7 @@ int main(void)
         cmocka_unit_test(yaml_mistakes_lead_out),
         cmocka_unit_test(all_problems_are_told_at_once),
         cmocka_unit_test(too_many_problems_are_counted),
+        cmocka_unit_test(double_keys_beyond_the_room_are_counted),
         cmocka_unit_test(ten_thousand_paths_are_taken),
         cmocka_unit_test(names_and_values_are_shown_safely),
     };

@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "base/io.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "policy/decode.h"
 #include "policy/gaps.h"
@@ -312,19 +311,6 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
     }
 }
 
-static void indented_json_keeps_its_meaning(void **state)
-{
-    static const char text[] = "{\"a\":[],\"b\":{},\"c\":[1,\"x,{\\\"y\"],\"d\":{\"e\":null}}";
-    struct buf b;
-
-    (void)state;
-    buf_init(&b, 1 << 20);
-    json_indent(&b, text, strlen(text));
-    assert_string_equal(b.data, "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n"
-                                "    \"x,{\\\"y\"\n  ],\n  \"d\": {\n    \"e\": null\n  }\n}");
-    buf_done(&b);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,7 +326,6 @@ int main(void)
         cmocka_unit_test(rules_are_kept_without_blanks),
         cmocka_unit_test(proxy_domains_need_their_proxy),
         cmocka_unit_test(keys_that_cannot_be_kept_are_refused),
-        cmocka_unit_test(indented_json_keeps_its_meaning),
     };
 
     return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
