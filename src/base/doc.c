@@ -82,41 +82,46 @@ static int compare_places(struct doc_place a, struct doc_place b)
     return a.column < b.column ? -1 : a.column > b.column;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct doc_node *const *left = a, *const *right = b;
-    int order = strcmp((*left)->key, (*right)->key);
+struct member {
+    const struct doc_node *node;
+};
 
-    return order ? order : compare_places((*left)->key_place, (*right)->key_place);
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *left = a, *right = b;
+    int order = strcmp(left->node->key, right->node->key);
+
+    return order ? order : compare_places(left->node->key_place, right->node->key_place);
 }
 
 void doc_check_keys(struct doc_builder *b, const struct doc_node *map)
 {
     if (map->count < 2)
         return;
-    const struct doc_node **nodes = calloc(map->count, sizeof(*nodes));
+    struct member *members = calloc(map->count, sizeof *members);
     size_t n = 0;
 
-    if (!nodes) {
+    if (!members) {
         (void)doc_nomem(b);
         return;
     }
     for (const struct doc_node *node = map->first; node; node = node->next)
-        nodes[n++] = node;
-    qsort(nodes, n, sizeof(*nodes), compare_keys);
+        members[n++].node = node;
+    qsort(members, n, sizeof *members, compare_members);
     for (size_t i = 1, first = 0; i < n; i++) {
-        if (!str_eq(nodes[first]->key, nodes[i]->key)) {
+        const struct doc_node *before = members[first].node, *node = members[i].node;
+        if (!str_eq(before->key, node->key)) {
             first = i;
             continue;
         }
-        struct doc_problem *p = doc_note(b, nodes[i]->key_place, "the key is there twice",
+        struct doc_problem *p = doc_note(b, node->key_place, "the key is there twice",
                                          "keep one of the two");
         if (p) {
-            p->about = nodes[i]->key;
-            p->before = nodes[first]->key_place;
+            p->about = node->key;
+            p->before = before->key_place;
         }
     }
-    free(nodes);
+    free(members);
 }
 
 static size_t count_digits(const char *s, size_t len)

@@ -272,7 +272,8 @@ static int read_comma(struct reader *r, char end, bool *ret_more)
         return 0;
     if (look(r) != ',')
         return stop(r, r->at == r->len ? "the text ends too early" : "expected ',' or the end",
-                    end == ']' ? "a list ends with ]" : "an object ends with }");
+                    end == ']' ? "entries are parted by commas, a list ends with ]"
+                               : "members are parted by commas, an object ends with }");
     place = r->place;
     skip(r, 1);
     if (skip_space(r) < 0)

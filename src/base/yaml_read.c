@@ -157,6 +157,9 @@ static void open_level(struct reader *r, const yaml_event_t *e, enum doc_type ty
 
 static void close_level(struct reader *r)
 {
+    if (r->depth == 0) /* libyaml closes nothing that it did not open */
+        return;
+
     const struct doc_node *node = r->levels[--r->depth].node;
 
     if (node->type == DOC_MAP)

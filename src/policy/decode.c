@@ -24,8 +24,8 @@
 #include "policy/rule.h"
 #include "policy/value.h"
 
-#define TREE_LIMIT ((size_t)128 << 20)
-#define NAME_MAX_  128 /* of a key; all in schema.def are shorter */
+#define TREE_LIMIT   ((size_t)128 << 20)
+#define KEY_NAME_MAX 128 /* of a key; all in schema.def are shorter */
 
 struct decoder {
     struct settings *settings;
@@ -157,19 +157,21 @@ static const char *same_elsewhere(const char *key)
 static void refuse_key(struct decoder *d, const struct doc_node *node, const char *prefix)
 {
     const char *nearest = nearest_sibling(d, prefix, node->key);
-    const char *elsewhere = same_elsewhere(node->key);
-    char hint[2 * NAME_MAX_];
+    const char *elsewhere = same_elsewhere(node->key), *dot = strchr(node->key, '.');
+    const char *name = arena_printf(d->arena, "%s%.256s", prefix, node->key);
+    char hint[2 * KEY_NAME_MAX];
 
-    if (find_row(node->key))
-        (void)snprintf(hint, sizeof hint, "did you mean '%s', as nested objects?", node->key);
+    if (dot && find_row(node->key))
+        (void)snprintf(hint, sizeof hint, "write it nested: \"%.*s\": { \"%s\": ... }",
+                       (int)(dot - node->key), node->key, dot + 1);
     else if (nearest)
         (void)snprintf(hint, sizeof hint, "did you mean '%s%s'?", prefix, nearest);
     else if (elsewhere)
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", elsewhere);
     else
         (void)snprintf(hint, sizeof hint, "'agentbox help keys' lists all keys");
-    problems_add(&d->problems, node->key_place, node->key, hint, "unknown key '%s%.256s'", prefix,
-                 node->key);
+    name = name ? name : node->key;
+    problems_add(&d->problems, node->key_place, name, hint, "unknown key '%s'", name);
 }
 
 /* ---- entries ---- */
@@ -185,8 +187,7 @@ static void enter(struct decoder *d, const struct doc_node *node, const char *na
     int32_t r;
 
     if (!source || !value) {
-        d->problems.count++;
-        d->problems.nomem = true;
+        problems_take(&d->problems, node->place, NULL);
         return;
     }
     if (how == SET)
@@ -295,29 +296,37 @@ static void decode_list(struct decoder *d, const struct doc_node *node,
     }
 }
 
+static void refuse_member(struct decoder *d, const struct doc_node *member,
+                          const struct schema_row *row)
+{
+    bool command = row->type == SETTINGS_COMMANDS;
+
+    problems_add(&d->problems, member->place, row->name,
+                 command ? "true, false, \"@git\", or a path" : type_hint(member, "a text"),
+                 "'%.256s' in '%s' must be %s, not %s", member->key, row->name,
+                 command ? "true, false or a text" : "a text", describe(d, member));
+}
+
 static void decode_map_member(struct decoder *d, const struct doc_node *member,
                               const struct schema_row *row)
 {
-    bool command = row->type == SETTINGS_COMMANDS;
-    const char *text = member->text;
+    bool command = row->type == SETTINGS_COMMANDS, text = member->type == DOC_STRING;
 
-    if (member->key[0] == '\0' || strchr(member->key, '='))
+    if (!member->key[0])
+        problems_add(&d->problems, member->key_place, row->name, NULL, "an empty name in '%s'",
+                     row->name);
+    else if (strchr(member->key, '='))
         problems_add(&d->problems, member->key_place, row->name, NULL,
-                     member->key[0] ? "a name in '%s' holds '=': '%.256s'"
-                                    : "an empty name in '%s'%.256s",
-                     row->name, member->key);
-    else if (command && member->type == DOC_STRING &&
-             (str_eq(text, "true") || str_eq(text, "false")))
+                     "a name in '%s' holds '=': '%.256s'", row->name, member->key);
+    else if (command && text && (str_eq(member->text, "true") || str_eq(member->text, "false")))
         problems_add(&d->problems, member->place, row->name, "write true or false, without quotes",
                      "the rule of '%.256s' in '%s' is a text that reads %s", member->key, row->name,
-                     text);
-    else if (member->type == DOC_STRING || (command && member->type == DOC_BOOL))
-        enter(d, member, row->name, arena_printf(d->arena, "%s=%s", member->key, text), APPEND);
+                     member->text);
+    else if (text || (command && member->type == DOC_BOOL))
+        enter(d, member, row->name, arena_printf(d->arena, "%s=%s", member->key, member->text),
+              APPEND);
     else
-        problems_add(&d->problems, member->place, row->name,
-                     command ? "true, false, \"@git\", or a path" : type_hint(member, "a text"),
-                     "'%.256s' in '%s' must be %s, not %s", member->key, row->name,
-                     command ? "true, false or a text" : "a text", describe(d, member));
+        refuse_member(d, member, row);
 }
 
 static void decode_value(struct decoder *d, const struct doc_node *node,
@@ -343,7 +352,7 @@ static void decode_members(struct decoder *d, const struct doc_node *map, const 
 
 static void decode_section(struct decoder *d, const struct doc_node *node, const char *name)
 {
-    char prefix[NAME_MAX_ + 1];
+    char prefix[KEY_NAME_MAX + 1];
 
     if (node->type == DOC_MAP) {
         (void)snprintf(prefix, sizeof prefix, "%s.", name);
@@ -359,7 +368,7 @@ static void decode_section(struct decoder *d, const struct doc_node *node, const
 static void decode_members(struct decoder *d, const struct doc_node *map, const char *prefix)
 {
     for (const struct doc_node *node = map->first; node; node = node->next) {
-        char name[NAME_MAX_];
+        char name[KEY_NAME_MAX];
         int n = snprintf(name, sizeof name, "%s%s", prefix, node->key);
         bool whole = n > 0 && (size_t)n < sizeof name && !strchr(node->key, '.');
         const struct schema_row *row = whole ? find_row(name) : NULL;

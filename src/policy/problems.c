@@ -14,7 +14,8 @@
 
 void problems_done(struct problems *p)
 {
-    abx_error_free(p->first);
+    for (size_t i = 0; i < p->kept; i++)
+        abx_error_free(p->list[i].err);
 }
 
 void problems_take(struct problems *p, struct doc_place place, abx_error *err)
@@ -22,7 +23,8 @@ void problems_take(struct problems *p, struct doc_place place, abx_error *err)
     _buf_ struct buf where = { .limit = TEXT_MAX };
 
     p->nomem = p->nomem || !err || abx_error_code(err) == ABX_E_NOMEM;
-    if (p->count++ >= PROBLEMS_MAX) {
+    p->count++;
+    if (p->kept == PROBLEMS_MAX) {
         abx_error_free(err);
         return;
     }
@@ -32,7 +34,7 @@ void problems_take(struct problems *p, struct doc_place place, abx_error *err)
         if (!where.failed)
             (void)err_wrap(&err, where.data);
     }
-    err_append(&p->first, err);
+    p->list[p->kept++] = (struct problem){ place, err };
 }
 
 void problems_add(struct problems *p, struct doc_place place, const char *subject, const char *hint,
@@ -52,20 +54,40 @@ void problems_add(struct problems *p, struct doc_place place, const char *subjec
     problems_take(p, place, err);
 }
 
+/* Insertion: there are few, mostly in order, and those at one place stay as they came. */
+static void sort_by_place(struct problem *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct problem moved = list[i];
+        size_t j = i;
+
+        while (j > 0 && (list[j - 1].place.line > moved.place.line ||
+                         (list[j - 1].place.line == moved.place.line &&
+                          list[j - 1].place.column > moved.place.column))) {
+            list[j] = list[j - 1];
+            j--;
+        }
+        list[j] = moved;
+    }
+}
+
 int32_t problems_report(struct problems *p, abx_error **err)
 {
-    abx_error *more = NULL;
+    abx_error *first = NULL, *more = NULL;
 
     if (p->count == 0)
         return ABX_OK;
     if (p->nomem)
         return err_nomem(err);
-    if (p->count > PROBLEMS_MAX) {
-        (void)err_new(&more, ABX_E_CONFIG, "%zu more problems are not shown",
-                      p->count - PROBLEMS_MAX);
-        err_append(&p->first, more);
+    if (!err)
+        return ABX_E_CONFIG;
+    sort_by_place(p->list, p->kept);
+    for (size_t i = 0; i < p->kept; i++)
+        err_append(&first, TAKE_PTR(p->list[i].err));
+    if (p->count > p->kept) {
+        (void)err_new(&more, ABX_E_CONFIG, "%zu more problems are not shown", p->count - p->kept);
+        err_append(&first, more);
     }
-    if (err)
-        *err = TAKE_PTR(p->first);
+    *err = first;
     return ABX_E_CONFIG;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Problems of one text, collected: all are reported, up to PROBLEMS_MAX, and the rest counted. */
+/*
+ * Problems of one text, collected: all are reported, in the order of their places, up to
+ * PROBLEMS_MAX; the rest is counted.
+ */
 #ifndef ABX_POLICY_PROBLEMS_H
 #define ABX_POLICY_PROBLEMS_H
 
@@ -11,8 +14,12 @@
 
 struct problems {
     const char *name; /* of the text; NULL: messages have no place in front */
-    abx_error *first;
-    size_t count;
+    struct problem {
+        struct doc_place place;
+        abx_error *err;
+    } list[PROBLEMS_MAX];
+    size_t kept;  /* in the list */
+    size_t count; /* of all: more than kept if there was no room */
     bool nomem;
 };
 

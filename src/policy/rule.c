@@ -56,13 +56,12 @@ static void take_member(const struct doc_node *child, const char *values[MEMBER_
     if (child->type != DOC_STRING)
         problems_add(p, child->place, KEY_NAME, NULL, "'%s' of a rule of " KEY_NAME " must be text",
                      names[i]);
-    else if (i == PATTERN && child->text[0] == '\0')
+    else if (i == PATTERN && values[i][0] == '\0')
         problems_add(p, child->place, KEY_NAME, "for example \"docker run *\"",
                      "the pattern of a rule of " KEY_NAME " is empty");
-    else if (i == DECISION && !is_decision(child->text))
+    else if (i == DECISION && !is_decision(values[i]))
         problems_add(p, child->place, KEY_NAME, "allowed are: " RULE_DECISIONS,
-                     "set a decision of " KEY_NAME " to '%.256s': not one of its words",
-                     child->text);
+                     "set a decision of " KEY_NAME " to '%.256s': not one of its words", values[i]);
 }
 
 void rule_write(const struct doc_node *node, struct buf *out, struct problems *problems)
@@ -79,7 +78,7 @@ void rule_write(const struct doc_node *node, struct buf *out, struct problems *p
     }
     for (const struct doc_node *child = node->first; child; child = child->next)
         take_member(child, values, problems);
-    for (size_t i = 0; i < DESCRIPTION; i++)
+    for (size_t i = 0; i < DESCRIPTION && problems->count == before; i++)
         if (!values[i])
             problems_add(problems, node->place, KEY_NAME,
                          "a rule needs its pattern and its decision",
@@ -104,14 +103,12 @@ void rule_read(const char *text, struct buf *out, struct problems *problems)
 
     arena_init(&arena, TREE_LIMIT);
     int r = doc_read(&arena, text, strlen(text), DOC_JSON, &doc);
-    if (r == -ENOMEM)
-        problems->nomem = true;
-    if (r < 0) {
+    if (r == 0)
+        rule_write(doc.root, out, problems);
+    else if (r == -ENOMEM)
+        problems_take(problems, (struct doc_place){ 1, 1 }, NULL);
+    else
         problems_add(problems, (struct doc_place){ 1, 1 }, KEY_NAME,
                      "for example {\"pattern\":\"docker run *\",\"decision\":\"escalated\"}",
-                     "a rule of " KEY_NAME " is not JSON: %s",
-                     doc.problem_count > 0 ? doc.problems[0].what : "out of memory");
-        return;
-    }
-    rule_write(doc.root, out, problems);
+                     "a rule of " KEY_NAME " is not JSON: %s", doc.problems[0].what);
 }

@@ -18,52 +18,55 @@
 #define MAX_SECTIONS 4
 
 struct view {
-    const struct settings_entry **entries;
+    struct line {
+        const struct settings_entry *entry;
+    } * lines;
     size_t count;
 };
 
-static int compare_entries(const void *a, const void *b)
+static int compare_lines(const void *a, const void *b)
 {
-    const struct settings_entry *const *left = a, *const *right = b;
-    enum settings_key key = (*left)->key;
+    const struct settings_entry *left = ((const struct line *)a)->entry;
+    const struct settings_entry *right = ((const struct line *)b)->entry;
+    enum settings_key key = left->key;
 
-    if (key != (*right)->key)
-        return key < (*right)->key ? -1 : 1;
+    if (key != right->key)
+        return key < right->key ? -1 : 1;
     if (schema_row(key)->type >= SETTINGS_MAP) {
-        size_t n = strcspn((*left)->value, "="), m = strcspn((*right)->value, "=");
-        int order = memcmp((*left)->value, (*right)->value, MIN_OF(n, m));
+        size_t n = strcspn(left->value, "="), m = strcspn(right->value, "=");
+        int order = memcmp(left->value, right->value, MIN_OF(n, m));
         if (order == 0)
             order = n < m ? -1 : n > m;
         if (order)
             return order;
     }
-    return *left < *right ? -1 : *left > *right; /* both in the same array */
+    return left < right ? -1 : left > right; /* both in the same array */
 }
 
 static int view_init(struct view *v, const struct settings *s)
 {
-    v->entries = calloc(s->count + 1, sizeof(*v->entries));
-    if (!v->entries)
+    v->lines = calloc(s->count + 1, sizeof *v->lines);
+    if (!v->lines)
         return -ENOMEM;
     for (size_t i = 0; i < s->count; i++)
-        v->entries[i] = &s->entries[i];
+        v->lines[i].entry = &s->entries[i];
     v->count = s->count;
-    qsort(v->entries, v->count, sizeof(*v->entries), compare_entries);
+    qsort(v->lines, v->count, sizeof *v->lines, compare_lines);
     return 0;
 }
 
 /* A later entry of the same scalar, or of the same name in a map, replaces this one. */
 static bool is_replaced(const struct view *v, size_t i)
 {
-    const struct settings_entry *e = v->entries[i];
+    const struct settings_entry *e = v->lines[i].entry;
     enum settings_type type = schema_row(e->key)->type;
 
-    if (i + 1 == v->count || v->entries[i + 1]->key != e->key)
+    if (i + 1 == v->count || v->lines[i + 1].entry->key != e->key)
         return false;
     if (type < SETTINGS_PATHS)
         return true;
     size_t n = strcspn(e->value, "=") + 1;
-    return type >= SETTINGS_MAP && strncmp(e->value, v->entries[i + 1]->value, n) == 0;
+    return type >= SETTINGS_MAP && strncmp(e->value, v->lines[i + 1].entry->value, n) == 0;
 }
 
 static void write_path(struct json *j, const struct settings_entry *e)
@@ -147,16 +150,16 @@ static void open_sections(struct json *j, struct sections *s, const char *name)
 /* All entries of one key from i on; returns the first behind them. */
 static size_t write_key(struct json *j, const struct view *v, size_t i)
 {
-    enum settings_key key = v->entries[i]->key;
+    enum settings_key key = v->lines[i].entry->key;
     enum settings_type type = schema_row(key)->type;
 
     if (type >= SETTINGS_MAP)
         json_object(j);
     else if (type >= SETTINGS_PATHS)
         json_array(j);
-    for (; i < v->count && v->entries[i]->key == key; i++)
+    for (; i < v->count && v->lines[i].entry->key == key; i++)
         if (!is_replaced(v, i))
-            write_value(j, v->entries[i]);
+            write_value(j, v->lines[i].entry);
     if (type >= SETTINGS_MAP)
         json_object_end(j);
     else if (type >= SETTINGS_PATHS)
@@ -177,13 +180,13 @@ void settings_dump_json(const struct settings *settings, struct buf *out)
     json_init(&j, out);
     json_object(&j);
     for (size_t i = 0; i < v.count;) {
-        open_sections(&j, &sections, schema_row(v.entries[i]->key)->name);
+        open_sections(&j, &sections, schema_row(v.lines[i].entry->key)->name);
         i = write_key(&j, &v, i);
     }
     for (; sections.depth > 0; sections.depth--)
         json_object_end(&j);
     json_object_end(&j);
-    free(v.entries);
+    free(v.lines);
 }
 
 void settings_dump_text(const struct settings *settings, struct buf *out)
@@ -195,7 +198,7 @@ void settings_dump_text(const struct settings *settings, struct buf *out)
         return;
     }
     for (size_t i = 0; i < v.count; i++) {
-        const struct settings_entry *e = v.entries[i];
+        const struct settings_entry *e = v.lines[i].entry;
         if (is_replaced(&v, i))
             continue;
         (void)buf_printf(out, "%s = ", schema_row(e->key)->name);
@@ -205,5 +208,5 @@ void settings_dump_text(const struct settings *settings, struct buf *out)
         (void)str_escape(out, e->source, strlen(e->source));
         (void)buf_puts(out, ")\n");
     }
-    free(v.entries);
+    free(v.lines);
 }

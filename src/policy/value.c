@@ -25,7 +25,7 @@ static const char *const type_words[] = {
     [SETTINGS_ENUM] = "one of its words",
     [SETTINGS_BOOL] = "true or false",
     [SETTINGS_SIZE] = "a size such as 512M or 2G",
-    [SETTINGS_COUNT] = "a number without a sign",
+    [SETTINGS_COUNT] = "a whole number without a sign",
     [SETTINGS_DURATION] = "a time such as 30s or 5m",
     [SETTINGS_SOCKET] = "an absolute path",
     [SETTINGS_URL] = "the address of a proxy",
@@ -156,19 +156,24 @@ static int32_t check_hosts(const struct schema_row *row, const char *value, abx_
     bool right = row->type == SETTINGS_DOMAINS ? domain_is_pattern(value, &fault)
                                                : !value[0] || domain_is_proxy(value, &fault);
 
-    return right ? ABX_OK : refuse(row, value, fault.why, fault.hint, err);
+    const char *at = row->type == SETTINGS_URL ? strrchr(value, '@') : NULL;
+
+    /* What stands before an '@' may be a password. */
+    return right ? ABX_OK : refuse(row, at ? at : value, fault.why, fault.hint, err);
 }
 
 /* NAME=VALUE is there already. */
 static int32_t check_command(const struct schema_row *row, const char *value, abx_error **err)
 {
-    static const char kinds[] = "true, false, \"@git\", or a path with a '/'";
+    static const char kinds[] = "false blocks, true runs it as it is, @git guards git; a path "
+                                "to a wrapper has a '/'";
     const char *equals = strchr(value, '='), *rule = equals + 1;
     size_t len = (size_t)(equals - value);
     bool git = len == 3 && memcmp(value, "git", 3) == 0;
 
     if (memchr(value, '/', len))
-        return refuse(row, value, "a command is named without its directory", NULL, err);
+        return refuse(row, value, "a command is named without its directory",
+                      "for example curl, not /usr/bin/curl", err);
     if (str_eq(rule, "true") || str_eq(rule, "false") || (git && str_eq(rule, "@git")))
         return ABX_OK;
     if (str_eq(rule, "@git"))
@@ -178,8 +183,8 @@ static int32_t check_command(const struct schema_row *row, const char *value, ab
     if (rule[0] == '$')
         return refuse(row, value, "variables are not expanded", kinds, err);
     if (!strchr(rule, '/'))
-        return refuse(row, value, "a command's rule must be true or false, or a text that is one",
-                      kinds, err);
+        return refuse(row, value, "a command's rule must be true, false, \"@git\" or a path", kinds,
+                      err);
     return ABX_OK;
 }
 
