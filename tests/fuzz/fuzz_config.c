@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "policy/decode.h"
-#include "policy/gaps.h"
+#include "policy/policy.h"
 #include "policy/settings_dump.h"
 
 #define FUZZ_TEXT ((size_t)64 << 20)
@@ -32,8 +32,10 @@ static void dump(enum origin origin, const char *text, size_t len, enum doc_form
     abx_error_free(err);
     if (code != ABX_OK)
         return;
-    const struct settings *list[] = { s };
-    (void)gaps_check(list, 1, NULL);
+    _arena_ struct arena arena = { 0 };
+    const struct policy *policy;
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    (void)policy_build(s, NULL, &arena, &policy, NULL);
     (void)settings_check(s, NULL);
     settings_dump_json(s, out);
 }
