@@ -85,6 +85,8 @@ static int32_t take_config(const abx_config *config, abx_config **ret, abx_error
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     if (code == ABX_OK)
+        code = settings_check(copy->settings, err);
+    if (code == ABX_OK)
         code = config_merge(copy, NULL, 0, &arena, &layers, err);
     if (code == ABX_OK)
         code = config_policy(copy, &layers, &arena, &policy, err);

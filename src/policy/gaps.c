@@ -48,7 +48,8 @@ int32_t gaps_check(const struct layers *layers, abx_error **err)
     e = layers->last[KEY_DENIED_DOMAINS];
     if (!e)
         e = layers->last[KEY_ALLOWED_DOMAINS];
-    if (!e || str_eq(layers_value(layers, KEY_NETWORK), "blocked"))
+    const struct settings_entry *mode = layers->last[KEY_NETWORK];
+    if (!e || (mode && str_eq(mode->value, "blocked")))
         return ABX_OK;
     return refuse(e, "there is no filtering proxy", err);
 }
