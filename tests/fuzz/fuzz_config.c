@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole way from a configuration's bytes to settings. The first byte chooses format and origin.
+ * The whole way from a configuration's bytes to a policy. The first byte chooses format and origin.
  * Wrong texts enter nothing and have a message; right ones are dumped, read back and dumped again,
  * and the two dumps are the same.
  */
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "policy/decode.h"
-#include "policy/gaps.h"
+#include "policy/policy.h"
 #include "policy/settings_dump.h"
 
 #define FUZZ_TEXT ((size_t)64 << 20)
@@ -32,8 +32,11 @@ static void dump(enum origin origin, const char *text, size_t len, enum doc_form
     abx_error_free(err);
     if (code != ABX_OK)
         return;
-    const struct settings *list[] = { s };
-    (void)gaps_check(list, 1, NULL);
+    _arena_ struct arena arena = { 0 };
+    const struct policy *policy = NULL;
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    if ((policy_build(s, NULL, &arena, &policy, NULL) == ABX_OK) != (policy != NULL))
+        abort();
     (void)settings_check(s, NULL);
     settings_dump_json(s, out);
 }
