@@ -287,7 +287,7 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
         "{\"network\":{\"mitmProxy\":{\"socketPath\":\"/s\"}}}",
         "{\"network\":{\"mitmProxy\":{\"domains\":[\"x.org\"]}}}",
         "{\"network\":{\"upstreamProxy\":\"http://p:1\"}}",
-        "{\"network\":{\"allowedDomains\":[\"x.org\"]}}",
+        "{\"network\":{\"mode\":\"allowed\",\"allowedDomains\":[\"x.org\"]}}",
         "{\"network\":{\"mode\":\"allowed\",\"deniedDomains\":[\"x.org\"]}}",
     };
     static const char *const kept[] = {
