@@ -69,8 +69,10 @@ static int answer_all(const struct run_options *o)
                           "why takes an operation (read, write, exec, net) and what it is about");
     if (abx_manager_wrap(o->manager, o->command, &err) != ABX_OK)
         return cli_fail(err);
-    for (size_t i = 1; i < o->operand_count && code != EXIT_AGENTBOX; i++)
-        code = MAX_OF(code, answer(o, o->operands[i]));
+    for (size_t i = 1; i < o->operand_count && code != EXIT_AGENTBOX; i++) {
+        int one = answer(o, o->operands[i]);
+        code = MAX_OF(code, one);
+    }
     return code;
 }
 
