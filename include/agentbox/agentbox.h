@@ -102,7 +102,66 @@ ABX_API int32_t abx_config_set_string(abx_config *config, const char *key, const
                                       abx_error **err);
 ABX_API int32_t abx_config_append(abx_config *config, const char *key, const char *value,
                                   abx_error **err);
+/*
+ * Enters a configuration file's text. format is "json", "jsonc" (comments, trailing commas) or
+ * "yaml"; name is what messages call it. *err is the first of all problems (abx_error_next), each
+ * with "NAME:LINE:COLUMN: " in front, and nothing is entered if there is one.
+ */
+ABX_API int32_t abx_config_parse(abx_config *config, const char *name, const char *text, size_t len,
+                                 const char *format, abx_error **err);
+/*
+ * The same for a regular file of at most 1 MiB. Its name's end tells the format: .json, .yaml or
+ * .yml; anything else is jsonc.
+ */
+ABX_API int32_t abx_config_load(abx_config *config, const char *path, abx_error **err);
+/* What only all keys together can show. Single values were checked when they were entered. */
+ABX_API int32_t abx_config_validate(const abx_config *config, abx_error **err);
+/* What was entered: "json", a configuration file; or "text", a line for each with its source. */
+ABX_API int32_t abx_config_dump(const abx_config *config, const char *format, char **ret_text,
+                                abx_error **err);
 ABX_API void abx_config_free(abx_config *config);
+
+/*
+ * The layers of the program's files, weaker first: the system's (/etc/agentbox/config.*), the
+ * user's ($XDG_CONFIG_HOME/agentbox/config.* or ~/.config), the project's (.agentbox.* in cwd, or
+ * above it up to the top of its git repository). What was set by calls counts as the user's. cwd
+ * NULL: the process's own. file, if not NULL, replaces the project's. The system's file always
+ * counts. All problems of all files are told at once; on failure nothing is changed. Once for each
+ * configuration.
+ *
+ * A project's file that grants more than would hold without it makes a run fail (ABX_E_CONFIG, the
+ * grants as further errors) until the user has accepted exactly these bytes: abx_config_trust.
+ */
+#define ABX_LOAD_SYSTEM_ONLY 1u /* neither the user's nor the project's file */
+#define ABX_LOAD_FILE_ONLY   2u /* file alone: to check it */
+ABX_API int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *file,
+                                       uint32_t flags, abx_error **err);
+/* What was looked for: path, "system", "global" or "project", and what was found. */
+#define ABX_FILE_ABSENT  0
+#define ABX_FILE_LOADED  1
+#define ABX_FILE_TRUSTED 2 /* loaded, a project's, and its grants were accepted */
+ABX_API size_t abx_config_files(const abx_config *config);
+ABX_API const char *abx_config_file_path(const abx_config *config, size_t index);
+ABX_API const char *abx_config_file_origin(const abx_config *config, size_t index);
+ABX_API int32_t abx_config_file_state(const abx_config *config, size_t index);
+/* Every value that counts, with its origin. format is "text" or "json", here and below. */
+ABX_API int32_t abx_config_show(const abx_config *config, const char *format, char **ret_text,
+                                abx_error **err);
+/* What the path presets mean on this machine, in cwd. */
+ABX_API int32_t abx_config_presets(const abx_config *config, const char *cwd, const char *format,
+                                   char **ret_text, abx_error **err);
+/* What the project's file grants beyond the other layers; as text: "" if nothing. */
+ABX_API int32_t abx_config_grants(const abx_config *config, const char *cwd, const char *format,
+                                  char **ret_text, abx_error **err);
+/* Accepts the project's file as it was read: its path and the hash of its content are kept. */
+ABX_API int32_t abx_config_trust(abx_config *config, abx_error **err);
+/* Takes that back for a file, which need not exist any more. ret_was: whether it was trusted. */
+ABX_API int32_t abx_config_untrust(const char *cwd, const char *file, int32_t *ret_was,
+                                   abx_error **err);
+/* The JSON Schema of a configuration file ("schema"), or a commented one to start from ("starter").
+ */
+ABX_API int32_t abx_config_template(const char *what, char **ret_text, abx_error **err);
+
 /* The keys, by index from 0; NULL beyond the last. */
 ABX_API const char *abx_key_name(size_t index);
 ABX_API const char *abx_key_help(size_t index);
@@ -114,9 +173,11 @@ typedef struct abx_manager abx_manager;
 /* A notice: something the host may want to show. Called from the thread that made it happen. */
 #define ABX_NOTICE_INFO    0
 #define ABX_NOTICE_WARNING 1
+#define ABX_NOTICE_DEBUG   2 /* only with ABX_TRACE */
 typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, const char *text);
 
 #define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
+#define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
 
 typedef struct abx_hooks {
     uint32_t size; /* sizeof(abx_hooks) of the caller; abx_hooks_init sets it */
@@ -132,6 +193,11 @@ ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
 /* config and hooks may be NULL (built-in defaults). Both are copied. */
 ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks,
                                 abx_manager **ret_manager, abx_error **err);
+/*
+ * Another configuration for the commands to come; those that are wrapped or running keep theirs.
+ * It is checked first: on failure the old one stays.
+ */
+ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *config, abx_error **err);
 /* No new commands from now on; running ones are ended and waited for, at most timeout_ms. */
 ABX_API int32_t abx_manager_close(abx_manager *manager, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
@@ -186,6 +252,26 @@ ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx
 /* What would be enforced. format is "text" or "json". The command must be wrapped. */
 ABX_API int32_t abx_command_plan(const abx_command *command, const char *format, char **ret_text,
                                  abx_error **err);
+
+/*
+ * Why: what the command may do, by the plan that it would run with. operation is "read", "write" or
+ * "exec" with a path (relative to the command's working directory), or "net" with HOST or
+ * HOST:PORT. The command must be wrapped.
+ */
+typedef struct abx_answer abx_answer;
+ABX_API int32_t abx_command_explain(const abx_command *command, const char *operation,
+                                    const char *target, abx_answer **ret_answer, abx_error **err);
+ABX_API int32_t abx_answer_allowed(const abx_answer *answer);
+ABX_API const char *abx_answer_target(const abx_answer *answer); /* canonical path, or host */
+ABX_API int32_t abx_answer_port(const abx_answer *answer);       /* "net": 0 if none was named */
+ABX_API const char *abx_answer_rule(const abx_answer *answer);   /* "default" if none decides */
+ABX_API const char *abx_answer_origin(const abx_answer *answer); /* "built-in", "project", … */
+ABX_API const char *abx_answer_source(const abx_answer *answer); /* "FILE:LINE:COLUMN", or "" */
+ABX_API const char *abx_answer_grant(
+    const abx_answer *answer); /* option that would allow it, or "" */
+ABX_API const char *abx_answer_note(const abx_answer *answer); /* what else counts, or "" */
+ABX_API int32_t abx_answer_json(const abx_answer *answer, char **ret_text, abx_error **err);
+ABX_API void abx_answer_free(abx_answer *answer);
 
 /*
  * For a runtime that spawns by itself: start path with argv, envp and cwd, and with fds[i] as

@@ -95,6 +95,7 @@ void abx_command_free(abx_command *c)
     free(c->text);
     free(c->cwd);
     settings_free(c->settings);
+    config_unref(c->config);
     arena_done(&c->arena);
     (void)pthread_mutex_destroy(&c->lock);
     free(c);

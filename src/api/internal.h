@@ -14,21 +14,34 @@
 
 #include "agentbox/agentbox.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "plan/compile.h"
 #include "plan/facts.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
+#include "probe/configfiles.h"
 #include "run/run.h"
 
+/* A file that a configuration was looked for in. */
+struct config_file {
+    enum origin origin;
+    char *path, *directory; /* directory: NULL if there is no file */
+    uint8_t digest[SHA256_BYTES];
+    bool trusted; /* of the project: what it grants was accepted */
+};
+
 struct abx_config {
+    unsigned refs; /* of a manager's copy, which never changes; atomic */
     struct settings *settings;
+    struct config_file files[CONFIGFILES_COUNT];
+    size_t file_count;
 };
 
 struct abx_manager {
-    pid_t owner;       /* the process that made it */
-    bool no_stream[3]; /* closed when it was made: what has the number later is not a stream */
-    struct settings *settings;
+    pid_t owner;        /* the process that made it */
+    bool no_stream[3];  /* closed when it was made: what has the number later is not a stream */
+    abx_config *config; /* under lock: abx_manager_update replaces it */
     abx_hooks hooks;
     char *helper_dir;
     struct image image;
@@ -82,6 +95,8 @@ struct abx_command {
     /* From wrap on. */
     abx_manager *manager;
     struct arena arena;
+    abx_config *config; /* that it was wrapped with */
+    struct layers layers;
     const struct policy *policy;
     const struct facts *facts;
     const struct plan *plan;
@@ -141,12 +156,40 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err);
 void manager_forget(abx_manager *m,
                     abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
+/* The configuration of this moment; for config_unref. */
+abx_config *manager_config(abx_manager *m);
 
 /* ---- plan_command.c: policy, facts, plan ---- */
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
 /* Facts and plan, after the policy. */
 int32_t command_compile(abx_command *c, abx_error **err);
 bool command_wants_tty(const abx_command *c);
+
+/* ---- layers.c: a configuration as layers ---- */
+int32_t config_copy(const abx_config *config, abx_config **ret, abx_error **err);
+void config_done(abx_config *config);                               /* its contents */
+void config_unref(abx_config *config);                              /* NULL is fine */
+const struct config_file *config_project(const abx_config *config); /* the project's, or NULL */
+/* skip: LAYERS_SKIP. call may be NULL. */
+int32_t config_merge(const abx_config *config, const struct settings *call, uint32_t skip,
+                     struct arena *arena, struct layers *ret, abx_error **err);
+int32_t config_policy(const abx_config *config, const struct layers *layers, struct arena *arena,
+                      const struct policy **ret, abx_error **err);
+
+/* A value as people may see it: of variables the names only. In the arena; NULL: no memory. */
+const char *entry_shown(const struct settings_entry *entry, struct arena *arena);
+
+/* ---- text.c ---- */
+bool format_is_known(const char *format); /* "text" or "json"; NULL is not */
+int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
+
+/* ---- trust.c ---- */
+/* ABX_OK if there is no project's file, if it is trusted, or if it grants this plan nothing. */
+int32_t command_check_trust(const abx_command *c, const struct plan *plan, abx_error **err);
+
+/* ---- trace.c: ABX_TRACE; nothing happens without it ---- */
+void trace_config(const abx_manager *m, const abx_config *config, const struct layers *layers);
+void trace_plan(const abx_command *c);
 
 /* ---- start.c: from a command, wrapped or with its policy built, to a started run ---- */
 /* capture: the defaults of abx_manager_run; otherwise those of abx_command_spawn. */

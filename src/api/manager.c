@@ -74,18 +74,35 @@ void manager_notice(const abx_manager *m, int32_t level, const char *text)
         m->hooks.notice(m->hooks.user, level, "agentbox", text);
 }
 
-static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error **err)
+/* A copy that was found good: what is wrong is said now, not at the first command. */
+static int32_t take_config(const abx_config *config, abx_config **ret, abx_error **err)
 {
-    int32_t code = config ? settings_copy(config->settings, &m->settings, err)
-                          : settings_new(ORIGIN_GLOBAL, &m->settings, err);
-    if (code != ABX_OK)
-        return code;
-
-    /* What is wrong in the configuration is said now, not at the first command. */
     _arena_ struct arena arena;
     const struct policy *policy;
+    struct layers layers;
+    abx_config *copy = NULL;
+    int32_t code = config ? config_copy(config, &copy, err) : abx_config_new(&copy, err);
+
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    code = policy_build(m->settings, NULL, &arena, &policy, err);
+    if (code == ABX_OK)
+        code = settings_check(copy->settings, err);
+    if (code == ABX_OK)
+        code = config_merge(copy, NULL, 0, &arena, &layers, err);
+    if (code == ABX_OK)
+        code = config_policy(copy, &layers, &arena, &policy, err);
+    if (code != ABX_OK) {
+        abx_config_free(copy);
+        return code;
+    }
+    copy->refs = 1;
+    *ret = copy;
+    return ABX_OK;
+}
+
+static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error **err)
+{
+    int32_t code = take_config(config, &m->config, err);
+
     if (code != ABX_OK)
         return code;
     if (m->hooks.helper_dir) {
@@ -105,7 +122,7 @@ static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
     if (from->size < sizeof from->size + sizeof from->flags)
         return err_new(err, ABX_E_INVALID, "use hooks: abx_hooks_init was not called");
     memcpy(to, from, MIN_OF((size_t)from->size, sizeof *to));
-    if (to->flags & ~ABX_NO_THREAD)
+    if (to->flags & ~(ABX_NO_THREAD | ABX_TRACE))
         return err_new(err, ABX_E_INVALID, "use hooks: unknown flags 0x%x", to->flags);
     return ABX_OK;
 }
@@ -140,6 +157,38 @@ int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_ma
     }
     *ret_manager = m;
     return ABX_OK;
+}
+
+/* ---- the configuration ---- */
+
+abx_config *manager_config(abx_manager *m)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    abx_config *config = m->config;
+    (void)__atomic_add_fetch(&config->refs, 1, __ATOMIC_RELAXED);
+    (void)pthread_mutex_unlock(&m->lock);
+    return config;
+}
+
+int32_t abx_manager_update(abx_manager *m, const abx_config *config, abx_error **err)
+{
+    abx_config *new = NULL;
+    int32_t code = manager_check(m, err);
+
+    if (code == ABX_OK && !config)
+        code = err_new(err, ABX_E_CONFIG, "update a manager: the configuration is NULL");
+    if (code == ABX_OK)
+        code = take_config(config, &new, err);
+    if (code != ABX_OK)
+        return code;
+    (void)pthread_mutex_lock(&m->lock);
+    bool closed = m->closed;
+    abx_config *old = closed ? new : m->config;
+    if (!closed)
+        m->config = new;
+    (void)pthread_mutex_unlock(&m->lock);
+    config_unref(old);
+    return closed ? err_new(err, ABX_E_CLOSED, "update a manager: it is closed") : ABX_OK;
 }
 
 /* ---- active runs ---- */
@@ -438,7 +487,7 @@ void abx_manager_free(abx_manager *m)
     image_done(&m->image);
     fd_close(m->wake_fd);
     fd_close(m->epoll_fd);
-    settings_free(m->settings);
+    config_unref(m->config);
     free(m->helper_dir);
     if (m->hooks.user_free)
         m->hooks.user_free(m->hooks.user);

@@ -56,7 +56,14 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     c->plan = NULL;
     arena_done(&c->arena);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
-    return policy_build(m->settings, c->settings, &c->arena, &c->policy, err);
+    config_unref(c->config);
+    c->config = manager_config(m);
+    code = config_merge(c->config, c->settings, 0, &c->arena, &c->layers, err);
+    if (code == ABX_OK)
+        code = config_policy(c->config, &c->layers, &c->arena, &c->policy, err);
+    if (code == ABX_OK)
+        trace_config(m, c->config, &c->layers);
+    return code;
 }
 
 /* The size of the caller's terminal, for the one inside. */
@@ -103,6 +110,7 @@ static void say_notices(abx_command *c)
     c->noticed = true;
     notice_cwd(c);
     notice_secrets(c);
+    trace_plan(c);
 }
 
 int32_t command_compile(abx_command *c, abx_error **err)
@@ -127,6 +135,8 @@ int32_t command_compile(abx_command *c, abx_error **err)
     while (request.argv[request.argc])
         request.argc++;
     code = plan_compile(c->policy, c->facts, &request, &c->arena, &plan, err);
+    if (code == ABX_OK)
+        code = command_check_trust(c, plan, err);
     if (code != ABX_OK)
         return code;
 

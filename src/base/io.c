@@ -36,7 +36,7 @@ int io_write_all(int fd, const void *bytes, size_t len)
     return 0;
 }
 
-static int io_read_all(int fd, struct buf *b)
+int io_read_fd(int fd, struct buf *b)
 {
     char chunk[IO_CHUNK];
 
@@ -67,5 +67,5 @@ int io_read_file(int dirfd, const char *path, struct buf *b)
         return -EISDIR;
     if (!S_ISREG(st.st_mode))
         return -EINVAL;
-    return io_read_all(fd, b);
+    return io_read_fd(fd, b);
 }

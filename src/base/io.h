@@ -7,6 +7,8 @@
 #include "base/defs.h"
 
 int io_write_all(int fd, const void *bytes, size_t len); /* retries EINTR and short writes */
+/* Appends what is left to read, at most the buffer's limit (-E2BIG). */
+int io_read_fd(int fd, struct buf *b);
 /* Appends the file to b: regular files only, O_NONBLOCK, at most the buffer's limit (-E2BIG). */
 int io_read_file(int dirfd, const char *path, struct buf *b);
 

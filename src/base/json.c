@@ -159,3 +159,45 @@ void json_null(struct json *j)
     json_separate(j);
     (void)buf_puts(j->out, "null");
 }
+
+void json_raw(struct json *j, const char *text)
+{
+    json_separate(j);
+    (void)buf_puts(j->out, text);
+}
+
+static void json_new_line(struct buf *out, size_t depth)
+{
+    (void)buf_putc(out, '\n');
+    for (size_t i = 0; i < depth; i++)
+        (void)buf_puts(out, "  ");
+}
+
+void json_indent(struct buf *out, const char *text, size_t len)
+{
+    size_t depth = 0;
+    bool quoted = false;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i], next = i + 1 < len ? text[i + 1] : '\0';
+
+        if (quoted) {
+            (void)buf_putc(out, c);
+            if (c == '\\' && next)
+                (void)buf_putc(out, text[++i]);
+            quoted = c != '"';
+            continue;
+        }
+        quoted = c == '"';
+        if ((c == '}' || c == ']') && depth > 0 && i > 0 && text[i - 1] != '{' &&
+            text[i - 1] != '[')
+            json_new_line(out, depth - 1);
+        (void)buf_putc(out, c);
+        if (c == ':')
+            (void)buf_putc(out, ' ');
+        depth += c == '{' || c == '[';
+        depth -= (c == '}' || c == ']') && depth > 0;
+        if (c == ',' || ((c == '{' || c == '[') && next != '}' && next != ']'))
+            json_new_line(out, depth);
+    }
+}

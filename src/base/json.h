@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A JSON writer, for one value without white space. Commas, nesting and escaping are its business;
- * each byte that is not UTF-8 is written as U+FFFD, and what a terminal would obey or hide
- * (str_is_invisible) as \uXXXX. Errors stay in the buffer (buf.failed).
+ * A JSON writer, for one value without white space (json_indent adds it). Commas, nesting and
+ * escaping are its business; each byte that is not UTF-8 is written as U+FFFD, and what a terminal
+ * would obey or hide (str_is_invisible) as \uXXXX. Errors stay in the buffer (buf.failed).
  */
 #ifndef ABX_BASE_JSON_H
 #define ABX_BASE_JSON_H
@@ -30,5 +30,9 @@ void json_int(struct json *j, int64_t v);
 void json_uint(struct json *j, uint64_t v);
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
+/* JSON that is written already: a value, or in an object members. */
+void json_raw(struct json *j, const char *text);
+/* Valid JSON without blanks, with line breaks and two blanks a level. */
+void json_indent(struct buf *out, const char *text, size_t len);
 
 #endif

@@ -46,6 +46,8 @@ bool cli_colours(FILE *stream);
 #define CLI_COMMAND(name) int cmd_##name(const struct cli_command *command, int argc, char **argv)
 CLI_COMMAND(run);
 CLI_COMMAND(plan);
+CLI_COMMAND(why);
+CLI_COMMAND(config);
 CLI_COMMAND(doctor);
 CLI_COMMAND(inside);
 CLI_COMMAND(version);

@@ -19,7 +19,7 @@ int plan_print(struct run_options *o)
 CLI_COMMAND(plan)
 {
     struct run_options o;
-    int code = run_options_read(&o, command, argc, argv, false);
+    int code = run_options_read(&o, command, argc, argv, RUN_OPTIONAL);
 
     if (code == 0)
         code = o.help ? cli_help(command) : plan_print(&o);

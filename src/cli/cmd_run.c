@@ -220,7 +220,7 @@ static int run_command(struct run_options *o)
 CLI_COMMAND(run)
 {
     struct run_options o;
-    int code = run_options_read(&o, command, argc, argv, true);
+    int code = run_options_read(&o, command, argc, argv, RUN_PROGRAM);
 
     if (code == 0 && o.help)
         code = cli_help(command);

@@ -110,6 +110,10 @@ void cli_notice(void *user, int32_t level, const char *module, const char *text)
 {
     (void)user;
     (void)module;
+    if (level == ABX_NOTICE_DEBUG) { /* before the command runs */
+        put_line("2", "agentbox: debug:", text);
+        return;
+    }
     if (notice_count == NOTICE_MAX)
         return;
     notices[notice_count].level = level;

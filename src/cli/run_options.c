@@ -34,7 +34,8 @@ const size_t run_option_count = ARRAY_LEN(run_options);
 
 /* Values that are known only when the command exists. */
 struct pending {
-    const char *shell_text, *cwd, *timeout, *backend;
+    const char *shell_text, *cwd, *timeout, *backend, *config;
+    bool no_config;
 };
 
 /* What the options said, in order; the command is made when all are read. */
@@ -43,48 +44,69 @@ struct entry {
     const char *value;
 };
 
+/* A SPECIAL option; false: it is none. */
+static bool read_special(struct run_options *o, struct pending *p, int id, const char *value)
+{
+    switch (id) {
+    case OPTION_SHELL:
+        p->shell_text = value;
+        break;
+    case OPTION_CWD:
+        p->cwd = value;
+        break;
+    case OPTION_TIMEOUT:
+        p->timeout = value;
+        break;
+    case OPTION_BACKEND:
+        p->backend = value;
+        break;
+    case OPTION_CONFIG:
+        p->config = value;
+        break;
+    case OPTION_NO_CONFIG:
+        p->no_config = true;
+        break;
+    case OPTION_RESULT:
+        o->result_path = value;
+        break;
+    case OPTION_FORMAT:
+        o->format = value;
+        break;
+    case OPTION_JSON:
+        o->format = "json";
+        break;
+    case OPTION_DRY_RUN:
+        o->dry_run = true;
+        break;
+    case OPTION_DEBUG:
+        o->debug = true;
+        break;
+    case OPTION_QUIET:
+        o->quiet = true;
+        break;
+    case OPTION_HELP:
+        o->help = true;
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 static int read_words(struct run_options *o, struct pending *p, struct opt *opt,
                       const struct cli_command *command, struct entry *entries, size_t *ret_count)
 {
     size_t n = 0;
 
-    for (int id; (id = opt_next(opt)) != OPT_END;) {
+    for (int id; !o->help && (id = opt_next(opt)) != OPT_END;) {
+        if (id == OPT_OPERAND) { /* RUN_OPERANDS only */
+            o->operands[o->operand_count++] = opt->value;
+            continue;
+        }
         if (id < 0)
             return cli_bad_option(command, opt, id);
-        switch (id) {
-        case OPTION_SHELL:
-            p->shell_text = opt->value;
-            break;
-        case OPTION_CWD:
-            p->cwd = opt->value;
-            break;
-        case OPTION_TIMEOUT:
-            p->timeout = opt->value;
-            break;
-        case OPTION_BACKEND:
-            p->backend = opt->value;
-            break;
-        case OPTION_RESULT:
-            o->result_path = opt->value;
-            break;
-        case OPTION_FORMAT:
-            o->format = opt->value;
-            break;
-        case OPTION_JSON:
-            o->format = "json";
-            break;
-        case OPTION_DRY_RUN:
-            o->dry_run = true;
-            break;
-        case OPTION_QUIET:
-            o->quiet = true;
-            break;
-        case OPTION_HELP:
-            o->help = true;
-            return 0;
-        default:
+        if (!read_special(o, p, id, opt->value))
             entries[n++] = (struct entry){ id, opt->value };
-        }
     }
     *ret_count = n;
     return 0;
@@ -138,17 +160,17 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
 }
 
 static int make_command(struct run_options *o, const struct pending *p, struct opt *opt,
-                        bool program_needed)
+                        enum run_shape shape)
 {
     static const char *const nothing[] = { "/bin/true", NULL };
     const char *const *argv = (const char *const *)(opt->argv + opt->next);
     abx_error *err = NULL;
-    bool has_program = opt->next < opt->argc;
+    bool has_program = shape != RUN_OPERANDS && opt->next < opt->argc;
 
     if (p->shell_text && has_program)
         return cli_misuse("either -c TEXT or a program with arguments",
                           "-c is given, and a program '%s' too", argv[0]);
-    if (!p->shell_text && !has_program && program_needed)
+    if (!p->shell_text && !has_program && shape == RUN_PROGRAM)
         return cli_misuse("agentbox run -- make test; agentbox run -c 'echo $HOME'; "
                           "agentbox help run",
                           "there is no command to run");
@@ -157,19 +179,43 @@ static int make_command(struct run_options *o, const struct pending *p, struct o
     return code == ABX_OK ? 0 : cli_fail(err);
 }
 
-static int make_manager(struct run_options *o)
+int load_config(const char *cwd, const char *file, bool none, abx_config **ret)
 {
     abx_error *err = NULL;
-    abx_hooks hooks;
+    abx_config *config = NULL;
 
+    if (file && none)
+        return cli_misuse("one of them", "--config is given, and --no-config too");
+    if (abx_config_new(&config, &err) != ABX_OK ||
+        abx_config_load_layers(config, cwd, file, none ? ABX_LOAD_SYSTEM_ONLY : 0, &err) !=
+            ABX_OK) {
+        abx_config_free(config);
+        return cli_fail(err);
+    }
+    *ret = config;
+    return 0;
+}
+
+static int make_manager(struct run_options *o, const struct pending *p)
+{
+    abx_error *err = NULL;
+    abx_config *config = NULL;
+    abx_hooks hooks;
+    int code = load_config(p->cwd, p->config, p->no_config, &config);
+
+    if (code != 0)
+        return code;
     abx_hooks_init(&hooks, sizeof hooks);
-    hooks.flags = ABX_NO_THREAD;
-    hooks.notice = o->quiet ? NULL : cli_notice;
-    return abx_manager_new(NULL, &hooks, &o->manager, &err) == ABX_OK ? 0 : cli_fail(err);
+    hooks.flags = ABX_NO_THREAD | (o->debug ? ABX_TRACE : 0);
+    hooks.notice = o->quiet && !o->debug ? NULL : cli_notice;
+    if (abx_manager_new(config, &hooks, &o->manager, &err) != ABX_OK)
+        code = cli_fail(err);
+    abx_config_free(config);
+    return code;
 }
 
 int run_options_read(struct run_options *o, const struct cli_command *command, int argc,
-                     char **argv, bool program_needed)
+                     char **argv, enum run_shape shape)
 {
     struct entry *entries = argc > 0 ? calloc((size_t)argc, sizeof *entries) : NULL;
     struct pending pending = { 0 };
@@ -178,18 +224,22 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
     size_t count = 0;
 
     *o = (struct run_options){ .format = "text" };
-    if (!entries)
+    o->operands = argc > 0 ? calloc((size_t)argc, sizeof *o->operands) : NULL;
+    if (!entries || !o->operands) {
+        free(entries);
         return cli_misuse(NULL, "out of memory");
-    opt_init(&opt, run_options, run_option_count, argc - 1, argv + 1, OPT_STOP_AT_OPERAND);
+    }
+    opt_init(&opt, run_options, run_option_count, argc - 1, argv + 1,
+             shape == RUN_OPERANDS ? 0 : OPT_STOP_AT_OPERAND);
     int code = read_words(o, &pending, &opt, command, entries, &count);
     if (code == 0 && !o->help)
-        code = make_command(o, &pending, &opt, program_needed);
+        code = make_command(o, &pending, &opt, shape);
     if (code == 0 && !o->help)
         code = apply_pending(o, &pending, &err);
     if (code == 0 && !o->help && apply_entries(o->command, entries, count, &err) != ABX_OK)
         code = cli_fail(err);
     if (code == 0 && !o->help)
-        code = make_manager(o);
+        code = make_manager(o, &pending);
     free(entries);
     return code;
 }
@@ -198,4 +248,5 @@ void run_options_done(struct run_options *o)
 {
     abx_command_free(o->command);
     abx_manager_free(o->manager);
+    free((void *)o->operands);
 }

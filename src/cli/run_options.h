@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that run and plan share: read once, turned into a wrapped command. */
+/* The options that run, plan and why share: read once, turned into a command and its manager. */
 #ifndef ABX_CLI_RUN_OPTIONS_H
 #define ABX_CLI_RUN_OPTIONS_H
 
@@ -8,22 +8,33 @@
 extern const struct opt_spec run_options[];
 extern const size_t run_option_count;
 
+/* What stands behind the options. */
+enum run_shape {
+    RUN_PROGRAM,  /* a program, or -c TEXT */
+    RUN_OPTIONAL, /* the same, or nothing: then /bin/true is meant */
+    RUN_OPERANDS, /* words that the caller reads; options may stand among them */
+};
+
 struct run_options {
     abx_command *command;
     abx_manager *manager;
     const char *result_path;
     int result_fd; /* once it was opened */
     const char *format;
-    bool dry_run, quiet, help;
+    bool dry_run, quiet, help, debug;
+    const char **operands; /* RUN_OPERANDS */
+    size_t operand_count;
 };
 
 /*
- * Reads argv; program_needed: without a program or -c it is misuse, otherwise a plan of /bin/true
- * is made. Returns 0, or an exit code after the complaint was printed. Release with
+ * Reads argv. Returns 0, or an exit code after the complaint was printed. Release with
  * run_options_done.
  */
 int run_options_read(struct run_options *o, const struct cli_command *command, int argc,
-                     char **argv, bool program_needed);
+                     char **argv, enum run_shape shape);
 void run_options_done(struct run_options *o);
+
+/* Loads the layers as --config and --no-config say; either may be absent. */
+int load_config(const char *cwd, const char *file, bool none, abx_config **ret);
 
 #endif

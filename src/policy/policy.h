@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/defs.h"
 #include "base/err.h"
+#include "policy/layers.h"
 #include "policy/settings.h"
 
 /* In the order of what they allow: the smaller one is the stricter one. */
@@ -54,6 +55,8 @@ struct policy {
     bool tmp_private;
     uint64_t tmp_bytes; /* 0: chosen */
     uint32_t network;   /* enum network_mode */
+    uint32_t network_origin;
+    const char *network_source; /* "" if nobody chose */
     bool unix_sockets;
     bool nested;
     bool strict;                                                  /* fallbackPolicy */
@@ -66,8 +69,14 @@ struct policy {
 };
 
 /*
- * config and call may be NULL. network.mode "filtered" is ABX_E_UNSUPPORTED until the proxy exists;
- * it is never treated as anything else.
+ * guards: absolute paths, NULL-terminated or NULL, that stay read-only whatever the layers say (the
+ * configuration's own files).
+ */
+int32_t policy_build_layers(const struct layers *layers, const char *const *guards,
+                            struct arena *arena, const struct policy **ret, abx_error **err);
+/*
+ * The same of two settings. config and call may be NULL. network.mode "filtered" is
+ * ABX_E_UNSUPPORTED until the proxy exists; it is never treated as anything else.
  */
 int32_t policy_build(const struct settings *config, const struct settings *call,
                      struct arena *arena, const struct policy **ret, abx_error **err);

@@ -3,40 +3,27 @@
  * Settings: entered one by one, checked at once against schema.def.
  *
  * Trusts nothing about keys and values but that they are C strings. Refuses unknown keys (with the
- * nearest name as a hint), values of the wrong type, words that an enum does not list, empty paths,
- * patterns that do not parse, paths that begin with '$' (variables are never expanded, and a rule
- * that silently names nothing is the worst kind), more entries or longer values than the limits.
- * An alias (writableRoots, denyWrite, denyRead) is stored as the key it stands for.
+ * nearest name as a hint), values that value.c refuses, more entries or longer values than the
+ * limits, final entries outside the system layer. An alias (writableRoots, denyWrite, denyRead) is
+ * stored as the key it stands for.
  */
 #include "policy/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
+#include "base/buf.h"
 #include "base/str.h"
-#include "policy/presets.h"
+#include "policy/problems.h"
+#include "policy/rule.h"
+#include "policy/value.h"
 
 static const struct schema_row rows[KEY_COUNT + 1] = {
-#define KEY(id, name, type, words, fallback, per_call, help)                                       \
-    { name, SETTINGS_##type, words, fallback, per_call, help },
+#define KEY(id, name, type, words, fallback, per_call, help, example)                              \
+    { name, SETTINGS_##type, words, fallback, per_call, help, example },
 #include "policy/schema.def"
 #undef KEY
-    { NULL, SETTINGS_STRING, NULL, NULL, false, NULL },
-};
-
-static const char *const type_words[] = {
-    [SETTINGS_STRING] = "text",
-    [SETTINGS_PATH] = "an absolute path",
-    [SETTINGS_ENUM] = "one of its words",
-    [SETTINGS_BOOL] = "true or false",
-    [SETTINGS_SIZE] = "a size such as 512M or 2G",
-    [SETTINGS_COUNT] = "a number without a sign",
-    [SETTINGS_DURATION] = "a time such as 30s or 5m",
-    [SETTINGS_PATHS] = "a path or a pattern",
-    [SETTINGS_NAMES] = "a variable's name",
-    [SETTINGS_PRESETS] = "a preset's name",
-    [SETTINGS_MAP] = "NAME=VALUE",
+    { NULL, SETTINGS_STRING, NULL, NULL, false, NULL, NULL },
 };
 
 const char *origin_name(enum origin origin)
@@ -63,14 +50,20 @@ int32_t settings_new(enum origin origin, struct settings **ret, abx_error **err)
     return ABX_OK;
 }
 
+void settings_cut(struct settings *settings, size_t count)
+{
+    while (settings->count > count) {
+        const struct settings_entry *last = &settings->entries[--settings->count];
+        free(last->value);
+        free(last->source);
+    }
+}
+
 void settings_free(struct settings *settings)
 {
     if (!settings)
         return;
-    for (size_t i = 0; i < settings->count; i++) {
-        free(settings->entries[i].value);
-        free(settings->entries[i].source);
-    }
+    settings_cut(settings, 0);
     free(settings->entries);
     free(settings);
 }
@@ -80,8 +73,8 @@ void settings_freep(struct settings **settings)
     settings_free(*settings);
 }
 
-static int32_t add_entry(struct settings *s, enum settings_key key, enum origin origin,
-                         const char *value, const char *source, abx_error **err)
+/* A copy of the entry. */
+static int32_t add_entry(struct settings *s, struct settings_entry entry, abx_error **err)
 {
     if (s->count >= SETTINGS_MAX_ENTRIES)
         return err_new(err, ABX_E_CONFIG, "more than %d settings", SETTINGS_MAX_ENTRIES);
@@ -94,8 +87,8 @@ static int32_t add_entry(struct settings *s, enum settings_key key, enum origin 
         s->capacity = capacity;
     }
 
-    struct settings_entry entry = { key, origin, strdup(value), strdup(source) };
-
+    entry.value = strdup(entry.value);
+    entry.source = strdup(entry.source);
     if (!entry.value || !entry.source) {
         free(entry.value);
         free(entry.source);
@@ -110,109 +103,11 @@ int32_t settings_copy(const struct settings *settings, struct settings **ret, ab
     _settings_ struct settings *copy = NULL;
     int32_t r = settings_new(settings->origin, &copy, err);
 
-    for (size_t i = 0; i < settings->count && r == ABX_OK; i++) {
-        const struct settings_entry *e = &settings->entries[i];
-        r = add_entry(copy, e->key, e->origin, e->value, e->source, err);
-    }
+    for (size_t i = 0; i < settings->count && r == ABX_OK; i++)
+        r = add_entry(copy, settings->entries[i], err);
     if (r != ABX_OK)
         return r;
     *ret = TAKE_PTR(copy);
-    return ABX_OK;
-}
-
-static bool word_is_listed(const char *words, const char *value)
-{
-    size_t len = strlen(value);
-
-    while (*words) {
-        size_t n = strcspn(words, "|");
-        if (n == len && memcmp(words, value, n) == 0)
-            return true;
-        words += n + (words[n] == '|');
-    }
-    return false;
-}
-
-static bool name_is_valid(const char *name, size_t len)
-{
-    return len > 0 && !memchr(name, '=', len);
-}
-
-static bool value_has_type(const struct schema_row *row, const char *value)
-{
-    uint64_t number;
-    int64_t time;
-    const char *equals;
-
-    switch (row->type) {
-    case SETTINGS_STRING:
-        return true;
-    case SETTINGS_PATH:
-        return value[0] == '/';
-    case SETTINGS_ENUM:
-        return word_is_listed(row->words, value);
-    case SETTINGS_BOOL:
-        return str_eq(value, "true") || str_eq(value, "false");
-    case SETTINGS_SIZE:
-        return str_to_size(value, &number);
-    case SETTINGS_COUNT:
-        return str_to_u64(value, INT32_MAX, &number);
-    case SETTINGS_DURATION:
-        return str_to_duration(value, &time);
-    case SETTINGS_PATHS:
-        return value[0] != '\0' && value[0] != '$';
-    case SETTINGS_NAMES:
-        return name_is_valid(value, strlen(value));
-    case SETTINGS_PRESETS:
-        return preset_is_toggle(value);
-    case SETTINGS_MAP:
-        equals = strchr(value, '=');
-        return equals && name_is_valid(value, (size_t)(equals - value));
-    default:
-        return false;
-    }
-}
-
-static int32_t refuse_value(const struct schema_row *row, const char *value, abx_error **err)
-{
-    int32_t r = err_new(err, ABX_E_CONFIG, "set '%s' to '%.256s': not %s", row->name, value,
-                        type_words[row->type]);
-
-    err_subject(err, row->name);
-    if (row->type == SETTINGS_ENUM)
-        err_hint(err, "allowed are: %s", row->words);
-    else if (row->type == SETTINGS_PATHS && value[0] == '$')
-        err_hint(err, "variables are not expanded; write '~' or the whole path, or './%.256s'",
-                 value);
-    else if (row->type == SETTINGS_PATHS)
-        err_hint(err, "name a file or directory; '.' is the working directory");
-    else if (row->type == SETTINGS_PRESETS)
-        err_hint(err, "known are: %s", preset_list());
-    else
-        err_hint(err, "%s", row->help);
-    return r;
-}
-
-static int32_t check_value(const struct schema_row *row, const char *value, abx_error **err)
-{
-    size_t len = strnlen(value, SETTINGS_MAX_VALUE + 1);
-    int32_t r;
-
-    if (len > SETTINGS_MAX_VALUE) {
-        r = err_new(err, ABX_E_CONFIG, "set '%s': the value is longer than %zu bytes", row->name,
-                    SETTINGS_MAX_VALUE);
-        err_subject(err, row->name);
-        return r;
-    }
-    if (!value_has_type(row, value))
-        return refuse_value(row, value, err);
-    if (row->type == SETTINGS_PATHS && glob_is_pattern(value, len) && glob_check(value, len) < 0) {
-        r = err_new(err, ABX_E_CONFIG, "set '%s' to '%.256s': the pattern is not valid", row->name,
-                    value);
-        err_subject(err, row->name);
-        err_hint(err, "a set '[...]' must end in the same component; '\\[' is a plain bracket");
-        return r;
-    }
     return ABX_OK;
 }
 
@@ -240,18 +135,56 @@ static int32_t find_key(const char *key, enum settings_key *ret, abx_error **err
     return r;
 }
 
+bool schema_is_alias(const struct schema_row *row)
+{
+    return row->type == SETTINGS_PATHS && row->words[0] != '\0';
+}
+
 /* The key behind an alias. */
 static enum settings_key real_key(enum settings_key key)
 {
-    if (rows[key].type == SETTINGS_PATHS && rows[key].words[0])
+    if (schema_is_alias(&rows[key]))
         for (size_t i = 0; i < KEY_COUNT; i++)
             if (str_eq(rows[i].name, rows[key].words))
                 return (enum settings_key)i;
     return key;
 }
 
+/* Final entries are ceilings: they can only take away, and only the machine's owner sets them. */
+static int32_t check_final(const struct settings *s, const char *name, enum settings_key key,
+                           abx_error **err)
+{
+    int32_t r = ABX_OK;
+
+    if (s->origin != ORIGIN_SYSTEM) {
+        r = err_new(err, ABX_E_CONFIG,
+                    "a final entry of '%s': only the system's configuration "
+                    "may have it",
+                    name);
+        err_hint(err, "it belongs into /etc/agentbox/");
+    } else if (key != KEY_RO && key != KEY_EXCLUDE) {
+        r = err_new(err, ABX_E_CONFIG,
+                    "a final entry of '%s': only filesystem.ro and "
+                    "filesystem.exclude have them",
+                    name);
+        err_hint(err, "final means that nothing gives back what the entry takes away");
+    }
+    if (r != ABX_OK)
+        err_subject(err, name);
+    return r;
+}
+
+/* Without its blanks; it was checked. */
+static int32_t normalise_rule(const char *text, struct buf *out, abx_error **err)
+{
+    _problems_ struct problems problems = { 0 };
+
+    rule_read(text, out, &problems);
+    return out->failed ? err_nomem(err) : problems_report(&problems, err);
+}
+
 static int32_t enter(struct settings *s, const char *name, const char *value, const char *source,
-                     bool list, abx_error **err)
+                     bool list, uint32_t flags, abx_error **err)
 {
     enum settings_key key = KEY_COUNT;
 
@@ -267,26 +200,66 @@ static int32_t enter(struct settings *s, const char *name, const char *value, co
         err_hint(err, list ? "set it" : "append to it");
         return r;
     }
-    r = check_value(&rows[key], value, err);
+    r = value_check(&rows[key], value, err);
     if (r == ABX_OK && s->origin == ORIGIN_CALL && !rows[key].per_call) {
         r = err_new(err, ABX_E_CONFIG, "set '%s' for one command: it belongs into a config", name);
         err_subject(err, name);
     }
+    if (r == ABX_OK && (flags & SETTINGS_FINAL))
+        r = check_final(s, name, real_key(key), err);
     if (r != ABX_OK)
         return r;
-    return add_entry(s, real_key(key), s->origin, value, source ? source : name, err);
+
+    _buf_ struct buf rule = { .limit = SETTINGS_MAX_VALUE };
+    if (rows[key].type == SETTINGS_RULES) {
+        r = normalise_rule(value, &rule, err);
+        value = rule.data;
+    }
+    if (r != ABX_OK)
+        return r;
+
+    /* Copied, not changed: the casts only fit them into an entry. */
+    const struct settings_entry entry = { .key = real_key(key),
+                                          .origin = s->origin,
+                                          .value = (char *)(uintptr_t)value,
+                                          .source = (char *)(uintptr_t)(source ? source : name),
+                                          .flags = flags };
+    return add_entry(s, entry, err);
 }
 
 int32_t settings_set(struct settings *settings, const char *key, const char *value,
                      const char *source, abx_error **err)
 {
-    return enter(settings, key, value, source, false, err);
+    return enter(settings, key, value, source, false, 0, err);
 }
 
 int32_t settings_append(struct settings *settings, const char *key, const char *value,
                         const char *source, abx_error **err)
 {
-    return enter(settings, key, value, source, true, err);
+    return enter(settings, key, value, source, true, 0, err);
+}
+
+int32_t settings_append_final(struct settings *settings, const char *key, const char *value,
+                              const char *source, abx_error **err)
+{
+    return enter(settings, key, value, source, true, SETTINGS_FINAL, err);
+}
+
+int32_t settings_check(const struct settings *settings, abx_error **err)
+{
+    const char *mitm = settings_get(settings, KEY_MITM_SOCKET);
+
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct settings_entry *e = &settings->entries[i];
+        if (e->key != KEY_MITM_DOMAINS || (mitm && mitm[0]))
+            continue;
+        int32_t r = err_new(err, ABX_E_CONFIG, "%s: '%s' without '%s'", e->source,
+                            rows[KEY_MITM_DOMAINS].name, rows[KEY_MITM_SOCKET].name);
+        err_subject(err, rows[KEY_MITM_SOCKET].name);
+        err_hint(err, "name the proxy's socket, or remove the domains");
+        return r;
+    }
+    return ABX_OK;
 }
 
 const char *settings_get(const struct settings *settings, enum settings_key key)

@@ -29,14 +29,21 @@ enum settings_type {
     SETTINGS_SIZE,
     SETTINGS_COUNT,
     SETTINGS_DURATION,
-    SETTINGS_PATHS, /* from here on: lists */
+    SETTINGS_SOCKET, /* path of one: absolute, or below "~/"; or "" */
+    SETTINGS_URL,    /* of a proxy, or "" */
+    SETTINGS_PATHS,  /* from here on: lists */
     SETTINGS_NAMES,
     SETTINGS_PRESETS,
-    SETTINGS_MAP,
+    SETTINGS_DOMAINS, /* domain.h */
+    SETTINGS_SOCKETS,
+    SETTINGS_RULES,     /* rule.h: each entry is JSON without blanks */
+    SETTINGS_MAP,       /* from here on, in a file: objects. Each entry is NAME=VALUE */
+    SETTINGS_COMMANDS,  /* VALUE: true, false, @git, or a path with a '/' */
+    SETTINGS_OVERRIDES, /* VALUE: a decision */
 };
 
 enum settings_key {
-#define KEY(id, name, type, words, fallback, per_call, help) KEY_##id,
+#define KEY(id, name, type, words, fallback, per_call, help, example) KEY_##id,
 #include "policy/schema.def"
 #undef KEY
     KEY_COUNT,
@@ -47,18 +54,22 @@ struct schema_row {
     enum settings_type type;
     const char *words, *fallback;
     bool per_call;
-    const char *help;
+    const char *help, *example;
 };
 /* The row of a key; NULL beyond the last. */
 const struct schema_row *schema_row(size_t key);
+bool schema_is_alias(const struct schema_row *row);
 
 #define SETTINGS_MAX_ENTRIES 65536
 #define SETTINGS_MAX_VALUE   ((size_t)128 << 10)
+
+#define SETTINGS_FINAL 0x1u /* of the system layer: what it takes away, nothing gives back */
 
 struct settings_entry {
     enum settings_key key; /* never an alias */
     enum origin origin;
     char *value, *source;
+    uint32_t flags; /* SETTINGS_* */
 };
 
 struct settings {
@@ -81,6 +92,13 @@ int32_t settings_set(struct settings *settings, const char *key, const char *val
                      const char *source, abx_error **err);
 int32_t settings_append(struct settings *settings, const char *key, const char *value,
                         const char *source, abx_error **err);
+/* For filesystem.ro and filesystem.exclude of the system layer: an entry with SETTINGS_FINAL. */
+int32_t settings_append_final(struct settings *settings, const char *key, const char *value,
+                              const char *source, abx_error **err);
+/* Removes the last entries until `count` are left. */
+void settings_cut(struct settings *settings, size_t count);
+/* What only all keys together show: ABX_E_CONFIG. For settings that are merged already. */
+int32_t settings_check(const struct settings *settings, abx_error **err);
 
 /* The value of a scalar, or NULL if it was not set. */
 const char *settings_get(const struct settings *settings, enum settings_key key);

@@ -6,8 +6,14 @@
  */
 #include "probe/state.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/fd.h"
 
 #define STATE_CANDIDATES 4
 
@@ -30,4 +36,42 @@ const char *const *state_directories(struct arena *a, const char *home)
         if (!list[i])
             return NULL;
     return list;
+}
+
+/* mkdir -p, mode 0700; path is changed and restored. */
+static int make_directories(char *path)
+{
+    for (char *s = path + 1; *s; s++) {
+        if (*s != '/')
+            continue;
+        *s = '\0';
+        (void)mkdir(path, 0700);
+        *s = '/';
+    }
+    return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int state_open(const char *directory, const char *name, bool create)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+    char *path;
+    struct stat st;
+
+    if (asprintf(&path, "%s/%s", directory, name) < 0)
+        return -ENOMEM;
+    _fd_ int fd = open(path, flags);
+    int error = fd < 0 ? -errno : 0;
+    if (error == -ENOENT && create) {
+        error = make_directories(path);
+        if (error == 0)
+            fd = open(path, flags);
+    }
+    free(path);
+    if (fd < 0)
+        return error ? error : -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (st.st_uid != geteuid() || (st.st_mode & 022))
+        return -EPERM;
+    return TAKE_FD(fd);
 }

@@ -5,8 +5,15 @@
 #define ABX_PROBE_STATE_H
 
 #include "base/arena.h"
+#include "base/defs.h"
 
 /* Candidates in order of preference, NULL-terminated; NULL when out of memory. home may be NULL. */
 const char *const *state_directories(struct arena *a, const char *home);
+
+/*
+ * Opens DIRECTORY/name, a directory of ours that nobody else may write: a descriptor, or -errno
+ * (-EPERM: it is somebody else's). create: it is made, mode 0700, with what is missing above it.
+ */
+int state_open(const char *directory, const char *name, bool create);
 
 #endif

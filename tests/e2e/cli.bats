@@ -23,7 +23,7 @@ program() {
     run program help
     [ "$status" -eq 0 ]
     all=$output
-    for name in run plan doctor inside version help; do
+    for name in run plan why config doctor inside version help; do
         [[ $all == *"$name"* ]]
         by_help=$(program help "$name")
         [ "$(program "$name" --help)" = "$by_help" ]

@@ -184,6 +184,34 @@ static void a_full_buffer_stays_failed_to_the_end(void **state)
     assert_null(buf_take(&b));
 }
 
+static void what_is_json_already_is_put_in_as_it_is(void **state)
+{
+    _buf_ struct buf b;
+    struct json j;
+
+    (void)state;
+    buf_init(&b, 1000);
+    json_init(&j, &b);
+    json_object(&j);
+    json_raw(&j, "\"a\":1,\"b\":[]");
+    json_key(&j, "c");
+    json_raw(&j, "{}");
+    json_object_end(&j);
+    assert_string_equal(b.data, "{\"a\":1,\"b\":[],\"c\":{}}");
+}
+
+static void indented_json_keeps_its_meaning(void **state)
+{
+    static const char text[] = "{\"a\":[],\"b\":{},\"c\":[1,\"x,{\\\"y\"],\"d\":{\"e\":null}}";
+    _buf_ struct buf b;
+
+    (void)state;
+    buf_init(&b, 1000);
+    json_indent(&b, text, strlen(text));
+    assert_string_equal(b.data, "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n"
+                                "    \"x,{\\\"y\"\n  ],\n  \"d\": {\n    \"e\": null\n  }\n}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +223,8 @@ int main(void)
         cmocka_unit_test(any_bytes_become_one_visible_utf8_line),
         cmocka_unit_test(the_greatest_depth_works_and_one_more_fails),
         cmocka_unit_test(a_full_buffer_stays_failed_to_the_end),
+        cmocka_unit_test(what_is_json_already_is_put_in_as_it_is),
+        cmocka_unit_test(indented_json_keeps_its_meaning),
     };
 
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);

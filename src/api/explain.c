@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * abx_command_explain: the question is made canonical as rules are (probe/resolve.c), then the
+ * plan of the wrapped command answers (plan/explain.c). Where the plan allows what the file's own
+ * permissions do not, those are the answer.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/explain.h"
+#include "probe/resolve.h"
+
+struct abx_answer {
+    struct arena arena;
+    const char *operation, *target;
+    int32_t port; /* -1: not about a network */
+    struct explain_answer says;
+};
+
+static const struct {
+    const char *name;
+    enum explain_operation operation;
+    int access;
+} operations[] = {
+    { "read", EXPLAIN_READ, R_OK },
+    { "write", EXPLAIN_WRITE, W_OK },
+    { "exec", EXPLAIN_EXEC, X_OK },
+};
+
+static int32_t find_path(const abx_command *c, const char *text, struct arena *arena,
+                         struct resolved *ret, abx_error **err)
+{
+    _fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct resolve_base base = { .fd = root, .path = "/" };
+
+    if (root < 0)
+        return err_sys(err, ABX_E_IO, -errno, "open '/'");
+    if (text[0] != '/')
+        text = arena_printf(arena, "%s/%s", c->facts->cwd, text);
+    return text ? resolve_path(arena, &base, text, ret, err) : err_nomem(err);
+}
+
+/* Whether the file's own permissions allow it. Root has no override inside: its bits count. */
+static bool host_allows(const char *path, int mode)
+{
+    gid_t groups[256];
+    struct stat st;
+
+    if (geteuid() != 0)
+        return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
+    if (stat(path, &st) < 0)
+        return true;
+    bool in_group = st.st_gid == getegid();
+    int count = getgroups((int)ARRAY_LEN(groups), groups);
+    for (int i = 0; i < count; i++)
+        in_group = in_group || groups[i] == st.st_gid;
+    unsigned bits = st.st_uid == 0 ? st.st_mode >> 6 : in_group ? st.st_mode >> 3 : st.st_mode;
+    return (bits & (unsigned)mode) == (unsigned)mode;
+}
+
+/* The host's permissions are no rule of ours, but the answer must be what the kernel will say. */
+static void add_permissions(const struct explain_context *context, const struct resolved *where,
+                            int mode, struct explain_answer *says)
+{
+    const char *path = where->exists ? where->path : where->ancestor;
+
+    if (!says->allowed || !path || view_access(&context->view, where->path) == ACCESS_EXCLUDE ||
+        host_allows(path, where->exists ? mode : W_OK | X_OK) || (!where->exists && mode != W_OK))
+        return;
+    *says = (struct explain_answer){
+        .allowed = false,
+        .rule = "permissions",
+        .origin = "host",
+        .source = "",
+        .grant = "",
+        .note = "the file's own permissions do not allow it to you, inside or outside",
+    };
+}
+
+/* A link that the run does not see leads it nowhere: then the answer is about the link. */
+static const struct pin_fact *find_hidden_link(const struct view *view,
+                                               const struct resolved *where)
+{
+    for (uint32_t i = 0; i < where->pin_count; i++)
+        if (where->pins[i].is_link && view_access(view, where->pins[i].path) == ACCESS_EXCLUDE)
+            return &where->pins[i];
+    return NULL;
+}
+
+static int32_t explain_file(const abx_command *c, size_t operation, const char *text, abx_answer *a,
+                            abx_error **err)
+{
+    struct explain_context context = { c->policy, c->facts, c->plan, { 0 } };
+    struct resolved where = { 0 };
+    int32_t r = find_path(c, text, &a->arena, &where, err);
+
+    if (r == ABX_OK)
+        r = view_make(c->plan, &a->arena, &context.view, err);
+    if (r != ABX_OK)
+        return r;
+    const struct pin_fact *hidden = find_hidden_link(&context.view, &where);
+    if (hidden)
+        where = (struct resolved){ .path = hidden->path, .exists = true };
+    const struct explain_path path = { where.path, where.exists, where.is_dir, where.ancestor };
+    a->target = where.path;
+    r = explain_path(&context, operations[operation].operation, &path, &a->arena, &a->says, err);
+    if (r == ABX_OK && where.denied)
+        a->says.note = "you may not enter it, so the answer is about this directory";
+    else if (r == ABX_OK)
+        add_permissions(&context, &where, operations[operation].access, &a->says);
+    return r;
+}
+
+static int32_t refuse_host(const char *text, abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_INVALID, "'%s' is neither HOST nor HOST:PORT", text);
+
+    err_subject(err, text);
+    err_hint(err, "example.com, example.com:443, 192.0.2.1 or [2001:db8::1]:443");
+    return r;
+}
+
+/* HOST, HOST:PORT, [ADDRESS]:PORT; an address with colons needs no brackets without a port. */
+static int32_t split_host(const char *text, abx_answer *a, abx_error **err)
+{
+    const char *host = text, *colon = strrchr(text, ':');
+    size_t len = strlen(text);
+    uint64_t port = 0;
+
+    if (text[0] == '[') {
+        const char *end = strchr(text, ']');
+        if (!end || (end[1] && end[1] != ':'))
+            return refuse_host(text, err);
+        host = text + 1;
+        len = (size_t)(end - host);
+        colon = end[1] ? end + 1 : NULL;
+    } else if (colon && strchr(text, ':') == colon) {
+        len = (size_t)(colon - text);
+    } else {
+        colon = NULL;
+    }
+    if (!len || memchr(host, '/', len) ||
+        (colon && (!str_to_u64(colon + 1, 65535, &port) || port == 0)))
+        return refuse_host(text, err);
+    a->target = arena_strndup(&a->arena, host, len);
+    a->port = (int32_t)port;
+    return a->target ? ABX_OK : err_nomem(err);
+}
+
+static int32_t explain_any(const abx_command *c, const char *operation, const char *target,
+                           abx_answer *a, abx_error **err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(operations); i++)
+        if (str_eq(operations[i].name, operation)) {
+            a->operation = operations[i].name;
+            a->port = -1;
+            return explain_file(c, i, target, a, err);
+        }
+    if (!str_eq(operation, "net")) {
+        int32_t r = err_new(err, ABX_E_INVALID, "explain '%.64s': not an operation", operation);
+        err_subject(err, operation);
+        err_hint(err, "read, write, exec or net");
+        return r;
+    }
+    a->operation = "net";
+    int32_t r = split_host(target, a, err);
+    return r == ABX_OK ? explain_network(c->policy, &a->arena, &a->says, err) : r;
+}
+
+int32_t abx_command_explain(const abx_command *c, const char *operation, const char *target,
+                            abx_answer **ret_answer, abx_error **err)
+{
+    if (!c || !operation || !target || !target[0] || !ret_answer)
+        return err_new(err, ABX_E_INVALID, "explain: no command, operation or target");
+    if (c->state != COMMAND_WRAPPED)
+        return err_new(err, ABX_E_STATE, "explain: the command is %s",
+                       c->state == COMMAND_NEW ? "not wrapped yet" : "spawned already");
+    abx_answer *a = calloc(1, sizeof *a);
+    if (!a)
+        return err_nomem(err);
+    arena_init(&a->arena, ARENA_DEFAULT_LIMIT);
+    int32_t r = explain_any(c, operation, target, a, err);
+    if (r != ABX_OK) {
+        abx_answer_free(a);
+        return r;
+    }
+    *ret_answer = a;
+    return ABX_OK;
+}
+
+int32_t abx_answer_allowed(const abx_answer *a)
+{
+    return a && a->says.allowed;
+}
+
+const char *abx_answer_target(const abx_answer *a)
+{
+    return a ? a->target : "";
+}
+
+int32_t abx_answer_port(const abx_answer *a)
+{
+    return a && a->port > 0 ? a->port : 0;
+}
+
+const char *abx_answer_rule(const abx_answer *a)
+{
+    return a ? a->says.rule : "";
+}
+
+const char *abx_answer_origin(const abx_answer *a)
+{
+    return a ? a->says.origin : "";
+}
+
+const char *abx_answer_source(const abx_answer *a)
+{
+    return a ? a->says.source : "";
+}
+
+const char *abx_answer_grant(const abx_answer *a)
+{
+    return a ? a->says.grant : "";
+}
+
+const char *abx_answer_note(const abx_answer *a)
+{
+    return a ? a->says.note : "";
+}
+
+static void put_pair(struct json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    json_str(j, value);
+}
+
+int32_t abx_answer_json(const abx_answer *a, char **ret_text, abx_error **err)
+{
+    _buf_ struct buf b = { .limit = (size_t)16 << 20 };
+    struct json j;
+
+    if (!a || !ret_text)
+        return err_new(err, ABX_E_INVALID, "print an answer: there is none, or no place for it");
+    json_init(&j, &b);
+    json_object(&j);
+    put_pair(&j, "operation", a->operation);
+    put_pair(&j, a->port < 0 ? "path" : "host", a->target);
+    if (a->port >= 0) {
+        json_key(&j, "port");
+        if (a->port)
+            json_int(&j, a->port);
+        else
+            json_null(&j);
+    }
+    put_pair(&j, "verdict", a->says.allowed ? "allow" : "deny");
+    put_pair(&j, "rule", a->says.rule);
+    put_pair(&j, "origin", a->says.origin);
+    put_pair(&j, "source", a->says.source[0] ? a->says.source : NULL);
+    put_pair(&j, "grant", a->says.grant[0] ? a->says.grant : NULL);
+    put_pair(&j, "note", a->says.note);
+    json_object_end(&j);
+    (void)buf_putc(&b, '\n');
+    return take_text(&b, ret_text, err);
+}
+
+void abx_answer_free(abx_answer *a)
+{
+    if (!a)
+        return;
+    arena_done(&a->arena);
+    free(a);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A configuration as layers: the files of the system, the user and the project, each read once
+ * (probe/configfiles.c), their entries side by side in one settings object with their origins.
+ * Nothing is entered unless all of them are in order; all problems are told at once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/internal.h"
+#include "policy/decode.h"
+#include "probe/state.h"
+#include "probe/trust.h"
+
+static void file_done(struct config_file *file)
+{
+    free(file->path);
+    free(file->directory);
+}
+
+void config_done(abx_config *config)
+{
+    settings_free(config->settings);
+    for (size_t i = 0; i < config->file_count; i++)
+        file_done(&config->files[i]);
+}
+
+void config_unref(abx_config *config)
+{
+    if (config && __atomic_sub_fetch(&config->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        abx_config_free(config);
+}
+
+static bool copy_file(struct config_file *to, const struct config_file *from)
+{
+    *to = *from;
+    to->path = strdup(from->path);
+    to->directory = from->directory ? strdup(from->directory) : NULL;
+    return to->path && (to->directory || !from->directory);
+}
+
+int32_t config_copy(const abx_config *config, abx_config **ret, abx_error **err)
+{
+    abx_config *copy = calloc(1, sizeof *copy);
+
+    if (!copy)
+        return err_nomem(err);
+    int32_t code = settings_copy(config->settings, &copy->settings, err);
+    for (size_t i = 0; i < config->file_count && code == ABX_OK; i++)
+        if (!copy_file(&copy->files[copy->file_count++], &config->files[i]))
+            code = err_nomem(err);
+    if (code != ABX_OK) {
+        abx_config_free(copy);
+        return code;
+    }
+    *ret = copy;
+    return ABX_OK;
+}
+
+const struct config_file *config_project(const abx_config *config)
+{
+    for (size_t i = 0; i < config->file_count; i++)
+        if (config->files[i].origin == ORIGIN_PROJECT && config->files[i].directory)
+            return &config->files[i];
+    return NULL;
+}
+
+int32_t config_merge(const abx_config *config, const struct settings *call, uint32_t skip,
+                     struct arena *arena, struct layers *ret, abx_error **err)
+{
+    const struct settings *const list[] = { config->settings, call };
+
+    return layers_merge(list, ARRAY_LEN(list), skip, arena, ret, err);
+}
+
+int32_t config_policy(const abx_config *config, const struct layers *layers, struct arena *arena,
+                      const struct policy **ret, abx_error **err)
+{
+    const char *guards[CONFIGFILES_COUNT + 1] = { NULL };
+    size_t n = 0;
+
+    for (size_t i = 0; i < config->file_count; i++)
+        if (config->files[i].directory)
+            guards[n++] = config->files[i].path;
+    return policy_build_layers(layers, guards, arena, ret, err);
+}
+
+/* ---- loading ---- */
+
+static int32_t decode_files(struct settings *settings, const struct configfile *files, size_t count,
+                            abx_error **err)
+{
+    enum origin origin = settings->origin;
+    abx_error *problems = NULL;
+    int32_t code = ABX_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        abx_error *found = NULL;
+        if (!files[i].text)
+            continue;
+        settings->origin = files[i].origin;
+        int32_t r = config_decode(settings, files[i].path, files[i].text, files[i].len,
+                                  doc_format_of_name(files[i].path), &found);
+        if (r != ABX_OK && code == ABX_OK)
+            code = r;
+        if (found)
+            err_append(&problems, found);
+    }
+    settings->origin = origin;
+    if (err)
+        *err = problems;
+    else
+        abx_error_free(problems);
+    return code;
+}
+
+static bool file_is_trusted(const struct configfile *file, struct arena *arena)
+{
+    const char *const *dirs = state_directories(arena, configfiles_home(arena));
+
+    return file->origin == ORIGIN_PROJECT && dirs && trust_is_given(dirs, file->path, file->digest);
+}
+
+static int32_t note_files(abx_config *config, const struct configfile *files, size_t count,
+                          struct arena *arena, abx_error **err)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct config_file found = { .origin = files[i].origin,
+                                     .path = (char *)files[i].path,
+                                     .directory = (char *)files[i].directory,
+                                     .trusted = files[i].text &&
+                                                file_is_trusted(&files[i], arena) };
+        memcpy(found.digest, files[i].digest, sizeof found.digest);
+        if (!copy_file(&config->files[config->file_count++], &found))
+            return err_nomem(err);
+    }
+    return ABX_OK;
+}
+
+int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *file,
+                               uint32_t flags, abx_error **err)
+{
+    if (!config || (flags & ~(ABX_LOAD_SYSTEM_ONLY | ABX_LOAD_FILE_ONLY)))
+        return err_new(err, ABX_E_INVALID, "load configuration: no object, or unknown flags");
+    if (((flags & ABX_LOAD_FILE_ONLY) && !file) || ((flags & ABX_LOAD_SYSTEM_ONLY) && file))
+        return err_new(err, ABX_E_INVALID, "load configuration: %s",
+                       file ? "a file, and none but the system's" : "no file is named");
+    if (config->file_count)
+        return err_new(err, ABX_E_STATE, "load configuration: it was loaded already");
+
+    _arena_ struct arena arena = { 0 };
+    struct configfile files[CONFIGFILES_COUNT] = { 0 };
+    const struct configfiles_request request = { cwd, file, flags & ABX_LOAD_SYSTEM_ONLY };
+    bool single = flags & ABX_LOAD_FILE_ONLY;
+    size_t count = single ? 1 : CONFIGFILES_COUNT;
+    abx_config *copy = NULL;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    int32_t code = single ? configfiles_read(cwd, file, ORIGIN_PROJECT, &arena, files, err)
+                          : configfiles_find(&request, &arena, files, err);
+    if (code == ABX_OK)
+        code = config_copy(config, &copy, err);
+    if (code != ABX_OK || !copy)
+        return code;
+    code = decode_files(copy->settings, files, count, err);
+    if (code == ABX_OK)
+        code = note_files(copy, files, count, &arena, err);
+    if (code != ABX_OK) {
+        abx_config_free(copy);
+        return code;
+    }
+    config_done(config);
+    *config = *copy;
+    free(copy);
+    return ABX_OK;
+}
+
+size_t abx_config_files(const abx_config *config)
+{
+    return config ? config->file_count : 0;
+}
+
+const char *abx_config_file_path(const abx_config *config, size_t index)
+{
+    return config && index < config->file_count ? config->files[index].path : NULL;
+}
+
+const char *abx_config_file_origin(const abx_config *config, size_t index)
+{
+    return config && index < config->file_count ? origin_name(config->files[index].origin) : NULL;
+}
+
+int32_t abx_config_file_state(const abx_config *config, size_t index)
+{
+    if (!config || index >= config->file_count || !config->files[index].directory)
+        return ABX_FILE_ABSENT;
+    return config->files[index].trusted ? ABX_FILE_TRUSTED : ABX_FILE_LOADED;
+}

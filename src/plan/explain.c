@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verdicts and their reasons. What the view (view.c) does at a path decides; then the rule is
+ * looked for: by precedence.h among all rules if that agrees with the view, else the one that the
+ * mount itself names, else it is one of the directories that every run gets anew.
+ *
+ * The suggested grant is for the command line and so beats every other layer; where the rule that
+ * denies is itself from the command line, the change is to leave it out; where a ceiling denies
+ * (RULE_FINAL) or the system's own directories are meant, there is none.
+ */
+#include "plan/explain.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/compile.h"
+#include "policy/precedence.h"
+
+/* What a mount makes of a path. */
+enum effect {
+    EFFECT_DEFAULT,  /* no mount: read-only */
+    EFFECT_READ,     /* bound read-only */
+    EFFECT_WRITE,    /* bound writable */
+    EFFECT_HELD,     /* absent, and to stay so */
+    EFFECT_HIDDEN,   /* masked, or beside what a grant shows */
+    EFFECT_PRIVATE,  /* a writable directory of the run's own */
+    EFFECT_SYSTEM,   /* /proc, /dev, /run: made for the run, readable */
+    EFFECT_DEVICE,   /* one of the devices that every run has */
+    EFFECT_NOWHERE,  /* in /dev or /run, and not among what they have */
+    EFFECT_WRITABLE, /* /proc with nested namespaces */
+};
+
+struct question {
+    const struct explain_context *context;
+    enum explain_operation operation;
+    const struct explain_path *path;
+    struct arena *arena;
+    const struct mount_op *op;
+    const struct policy_rule *rule;
+    enum effect effect;
+};
+
+static bool is_device(const char *name)
+{
+    static const char *const names[] = { "fd",     "full",  "null",   "ptmx", "pts",     "random",
+                                         "stderr", "stdin", "stdout", "tty",  "urandom", "zero" };
+    size_t len = strcspn(name, "/");
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
+            return true;
+    return false;
+}
+
+static enum effect effect_in_dev(const struct mount_op *op, const char *path)
+{
+    const char *rest = path + strlen(op->path);
+
+    if (!rest[0])
+        return EFFECT_SYSTEM;
+    if (str_eq(rest, "/shm") || str_has_prefix(rest, "/shm/"))
+        return EFFECT_PRIVATE;
+    return is_device(rest + 1) ? EFFECT_DEVICE : EFFECT_NOWHERE;
+}
+
+static enum effect effect_of(const struct mount_op *op, const char *path)
+{
+    if (!op)
+        return EFFECT_DEFAULT;
+    switch (op->kind) {
+    case MOUNT_BIND_RW:
+    case MOUNT_PIN:
+        return EFFECT_WRITE;
+    case MOUNT_BIND_RO:
+        return op->flags & MOUNT_HELD ? EFFECT_HELD : EFFECT_READ;
+    case MOUNT_TMPFS:
+        if (!(op->flags & MOUNT_SEAL))
+            return EFFECT_PRIVATE;
+        FALLTHROUGH;
+    case MOUNT_DIR:
+        if (!(op->mode & 0444))
+            return EFFECT_HIDDEN;
+        return str_eq(op->path, path) ? EFFECT_SYSTEM : EFFECT_NOWHERE;
+    case MOUNT_FILE:
+    case MOUNT_LINK:
+        return EFFECT_SYSTEM;
+    case MOUNT_PROC:
+        return op->flags & MOUNT_WRITABLE ? EFFECT_WRITABLE : EFFECT_SYSTEM;
+    case MOUNT_DEV:
+        return effect_in_dev(op, path);
+    default:
+        return EFFECT_HIDDEN;
+    }
+}
+
+static bool effect_allows(const struct question *q)
+{
+    bool write = q->operation == EXPLAIN_WRITE, exec = q->operation == EXPLAIN_EXEC;
+
+    switch (q->effect) {
+    case EFFECT_DEFAULT:
+    case EFFECT_READ:
+        return !write;
+    case EFFECT_WRITE:
+        return true;
+    case EFFECT_PRIVATE: /* what is the host's is not there */
+        return write || !q->path->exists || str_eq(q->op->path, q->path->path) ||
+               str_eq(q->path->path, "/dev/shm");
+    case EFFECT_DEVICE:
+    case EFFECT_WRITABLE:
+        return !exec;
+    case EFFECT_SYSTEM:
+        return q->operation == EXPLAIN_READ;
+    default:
+        return false;
+    }
+}
+
+/* ---- the rule ---- */
+
+static const struct policy_rule *rule_of_op(const struct facts *facts, const struct mount_op *op)
+{
+    for (size_t i = 0; op && op->text && i < facts->path_count; i++) {
+        const struct path_fact *f = &facts->paths[i];
+        bool here = op->flags & MOUNT_HELD ? path_is_beneath(f->path, op->path)
+                                           : str_eq(f->path, op->path);
+        if (here && f->why && str_eq(f->why, op->text))
+            return f->rule;
+    }
+    return NULL;
+}
+
+int32_t explain_rule(const struct explain_context *context, const char *path, struct arena *arena,
+                     const struct policy_rule **ret, abx_error **err)
+{
+    const struct facts *facts = context->facts;
+    const struct mount_op *op = view_find(&context->view, path);
+    struct access_claim *claims = arena_alloc(arena, facts->path_count, sizeof *claims);
+    const struct policy_rule *rule;
+
+    if (!claims)
+        return err_nomem(err);
+    for (size_t i = 0; i < facts->path_count; i++)
+        claims[i] = (struct access_claim){ facts->paths[i].path, facts->paths[i].rule };
+    uint32_t access = precedence_verdict(claims, facts->path_count, path, &rule);
+    enum effect effect = effect_of(op, path);
+    if (effect >= EFFECT_PRIVATE)
+        rule = NULL; /* a directory that every run gets anew */
+    else if (effect == EFFECT_HELD || access != view_access(&context->view, path) || !rule)
+        rule = rule_of_op(facts, op);
+    *ret = rule;
+    return ABX_OK;
+}
+
+/* "--ro src" for the command line, "ro src" for files, "@base ~/.ssh" for what is built in. */
+static const char *rule_text(struct arena *arena, const struct policy_rule *rule)
+{
+    if (rule->origin == ORIGIN_CALL)
+        return arena_printf(arena, "--%s %s", access_name(rule->access), rule->text);
+    if (rule->origin == ORIGIN_BUILTIN)
+        return arena_printf(arena, "%s %s", rule->source, rule->text);
+    return arena_printf(arena, "%s %s", access_name(rule->access), rule->text);
+}
+
+static const char *place_text(const struct question *q)
+{
+    const struct facts *f = q->context->facts;
+    static const char *const names[PLACE_COUNT] = {
+        [PLACE_DEV] = "/dev", [PLACE_PROC] = "/proc", [PLACE_RUN] = "/run",
+        [PLACE_SHM] = "/dev", [PLACE_SYS] = "/sys",   [PLACE_TMP] = "filesystem.tmp private",
+    };
+
+    for (size_t i = 0; i < PLACE_COUNT; i++)
+        if (f->places[i] && path_is_beneath(q->path->path, f->places[i]))
+            return names[i];
+    return q->op && q->op->text ? q->op->text : "default";
+}
+
+/* ---- what to do ---- */
+
+static bool place_is_fixed(const struct question *q)
+{
+    static const enum place fixed[] = { PLACE_DEV, PLACE_PROC };
+    const struct facts *f = q->context->facts;
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        if (f->places[fixed[i]] && path_is_beneath(q->path->path, f->places[fixed[i]]))
+            return true;
+    if (!f->places[PLACE_RUN])
+        return false;
+    return str_eq(q->path->path, f->places[PLACE_RUN]) ||
+           path_is_beneath(q->path->path, "/run/agentbox");
+}
+
+/* Where the rule that decides lies, if it decides from an absent path or from this very one. */
+static const char *path_of_rule(const struct question *q)
+{
+    const struct facts *f = q->context->facts;
+
+    for (size_t i = 0; q->rule && i < f->path_count; i++)
+        if (f->paths[i].rule == q->rule && (path_is_beneath(q->path->path, f->paths[i].path) ||
+                                            path_is_beneath(f->paths[i].path, q->path->path)))
+            return f->paths[i].path;
+    return NULL;
+}
+
+/* A word for a shell, quoted if it must be. */
+static const char *shell_word(struct arena *arena, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+@%:,=";
+    struct buf b;
+
+    if (text[0] && strspn(text, plain) == strlen(text))
+        return text;
+    buf_init(&b, 8 * strlen(text) + 16);
+    (void)buf_putc(&b, '\'');
+    for (; *text; text++)
+        (void)(*text == '\'' ? buf_puts(&b, "'\\''") : buf_putc(&b, *text));
+    (void)buf_putc(&b, '\'');
+    const char *word = b.failed ? NULL : arena_strdup(arena, b.data);
+    buf_done(&b);
+    return word;
+}
+
+/* The path to name in a grant; NULL: there is none that would help. */
+static const char *grant_path(const struct question *q)
+{
+    const char *at_rule = path_of_rule(q);
+
+    if (q->path->exists)
+        return q->path->path;
+    if (q->effect == EFFECT_HELD || q->effect == EFFECT_HIDDEN)
+        return at_rule;
+    /* What does not exist cannot be mounted; new entries of "/" itself are never possible. */
+    return q->path->ancestor && q->path->ancestor[1] ? q->path->ancestor : NULL;
+}
+
+static const char *grant_text(const struct question *q)
+{
+    const char *at_rule = path_of_rule(q), *path = grant_path(q);
+    bool write = q->operation == EXPLAIN_WRITE;
+
+    if (place_is_fixed(q) || (q->rule && (q->rule->flags & RULE_FINAL)) || !path || !path[1])
+        return "";
+    if (q->rule && q->rule->origin == ORIGIN_CALL && at_rule && str_eq(at_rule, path) &&
+        !(q->rule->flags & RULE_GLOB))
+        return arena_printf(q->arena, "leave out --%s %s", access_name(q->rule->access),
+                            q->rule->text);
+    const char *word = shell_word(q->arena, path);
+    return word ? arena_printf(q->arena, "%s %s", write ? "--rw" : "--ro", word) : NULL;
+}
+
+static const char *denial_note(const struct question *q)
+{
+    const char *refusal = plan_notice(q->context->policy, q->context->facts);
+
+    if (q->rule && (q->rule->flags & RULE_FINAL))
+        return q->rule->origin == ORIGIN_BUILTIN
+                   ? "agentbox keeps its own files so; no rule changes that"
+                   : "the rule is final: no other rule reopens it";
+    switch (q->effect) {
+    case EFFECT_DEFAULT:
+        if (refusal && path_is_beneath(q->path->path, q->context->facts->cwd))
+            return arena_printf(q->arena, "%s, and so it is not made writable by itself", refusal);
+        return "what no rule names can be read, not written";
+    case EFFECT_HELD:
+        return "it does not exist, and the run cannot create it";
+    case EFFECT_PRIVATE:
+        return "the run has a directory of its own here; the host's files are not in it";
+    case EFFECT_SYSTEM:
+    case EFFECT_NOWHERE:
+    case EFFECT_DEVICE:
+    case EFFECT_WRITABLE:
+        return "the directory is made anew for every run";
+    default:
+        return q->rule && (q->rule->flags & RULE_GLOB)
+                   ? "a pattern speaks about what exists when the run starts"
+                   : "";
+    }
+}
+
+static const char *allowance_note(const struct question *q)
+{
+    bool here = q->op && str_eq(q->op->path, q->path->path);
+
+    if (q->effect == EFFECT_PRIVATE)
+        return "the run has a directory of its own here, empty at the start and gone at the end";
+    if (q->operation != EXPLAIN_WRITE || q->effect != EFFECT_WRITE || !here)
+        return "";
+    if (q->op->kind == MOUNT_PIN)
+        return arena_printf(q->arena, "it cannot be renamed or removed: it %s", q->op->text);
+    return "it cannot itself be renamed or removed, only what is in it";
+}
+
+/* A ceiling that would deny whatever other rules say; NULL: there is none. */
+static const struct policy_rule *find_ceiling(const struct question *q)
+{
+    uint32_t needed = q->operation == EXPLAIN_WRITE ? ACCESS_RW : ACCESS_RO;
+    const struct facts *f = q->context->facts;
+
+    for (size_t i = 0; i < f->path_count; i++)
+        if ((f->paths[i].rule->flags & RULE_FINAL) && f->paths[i].rule->access < needed &&
+            path_is_beneath(q->path->path, f->paths[i].path))
+            return f->paths[i].rule;
+    return NULL;
+}
+
+int32_t explain_path(const struct explain_context *context, enum explain_operation operation,
+                     const struct explain_path *path, struct arena *arena,
+                     struct explain_answer *ret, abx_error **err)
+{
+    struct question q = {
+        .context = context, .operation = operation, .path = path, .arena = arena
+    };
+    int32_t r = explain_rule(context, path->path, arena, &q.rule, err);
+
+    if (r != ABX_OK)
+        return r;
+    q.op = view_find(&context->view, path->path);
+    q.effect = effect_of(q.op, path->path);
+
+    struct explain_answer answer = { .allowed = effect_allows(&q), .source = "", .grant = "" };
+    const struct policy_rule *ceiling = answer.allowed ? NULL : find_ceiling(&q);
+
+    if (ceiling)
+        q.rule = ceiling;
+
+    answer.origin = origin_name(q.rule ? q.rule->origin : ORIGIN_BUILTIN);
+    answer.rule = q.rule ? rule_text(arena, q.rule) : arena_strdup(arena, place_text(&q));
+    if (q.rule && q.rule->origin != ORIGIN_BUILTIN && q.rule->origin != ORIGIN_CALL)
+        answer.source = arena_strdup(arena, q.rule->source);
+    if (!answer.allowed)
+        answer.grant = grant_text(&q);
+    answer.note = answer.allowed ? allowance_note(&q) : denial_note(&q);
+    if (!answer.rule || !answer.source || !answer.grant || !answer.note)
+        return err_nomem(err);
+    *ret = answer;
+    return ABX_OK;
+}
+
+int32_t explain_network(const struct policy *policy, struct arena *arena,
+                        struct explain_answer *ret, abx_error **err)
+{
+    bool allowed = policy->network == NETWORK_ALLOWED;
+    struct explain_answer answer = {
+        .allowed = allowed,
+        .rule = allowed ? "network.mode allowed" : "network.mode blocked",
+        .origin = origin_name(policy->network_origin),
+        .source = "",
+        .grant = allowed ? "" : "--network allowed",
+        .note = allowed ? "the host's network as it is: every address, its own services included"
+                        : "the run has a network of its own with nothing in it but loopback",
+    };
+
+    if (policy->network_origin != ORIGIN_BUILTIN && policy->network_origin != ORIGIN_CALL)
+        answer.source = arena_strdup(arena, policy->network_source);
+    if (!answer.source)
+        return err_nomem(err);
+    *ret = answer;
+    return ABX_OK;
+}

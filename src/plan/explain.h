@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why: what a run may do to a path, by the plan that it enforces, and which rule is to thank. Pure.
+ * The verdict comes from the plan's mounts, never from a second reading of the rules, so that it
+ * cannot differ from what the kernel is told.
+ */
+#ifndef ABX_PLAN_EXPLAIN_H
+#define ABX_PLAN_EXPLAIN_H
+
+#include "base/arena.h"
+#include "base/defs.h"
+#include "base/err.h"
+#include "plan/facts.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+
+enum explain_operation { EXPLAIN_READ, EXPLAIN_WRITE, EXPLAIN_EXEC };
+
+/* All of a run that answers need. */
+struct explain_context {
+    const struct policy *policy;
+    const struct facts *facts;
+    const struct plan *plan;
+    struct view view;
+};
+
+struct explain_path {
+    const char *path; /* canonical; absent components as written */
+    bool exists, is_dir;
+    const char *ancestor; /* if it does not exist: the deepest directory that does; may be NULL */
+};
+
+/* Texts are never NULL, "" where there is nothing to say; constants, or in the caller's arena. */
+struct explain_answer {
+    bool allowed;
+    const char *rule;   /* "default", "@base ~/.ssh", "--ro src", "rw ~/work" */
+    const char *origin; /* origin_name */
+    const char *source; /* "FILE:LINE:COLUMN" where a file says so */
+    const char *grant;  /* the smallest change that would allow it: "--rw /etc/x" */
+    const char *note;   /* what else one should know, one sentence */
+};
+
+int32_t explain_path(const struct explain_context *context, enum explain_operation operation,
+                     const struct explain_path *path, struct arena *arena,
+                     struct explain_answer *ret, abx_error **err);
+
+/* About a connection to another host; by the modes that there are. */
+int32_t explain_network(const struct policy *policy, struct arena *arena,
+                        struct explain_answer *ret, abx_error **err);
+
+/* The rule that made the view at path what it is; NULL: none did. */
+int32_t explain_rule(const struct explain_context *context, const char *path, struct arena *arena,
+                     const struct policy_rule **ret, abx_error **err);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this version cannot do yet. A row goes when its feature comes. Values that change nothing
+ * (the default, an empty list) are fine, and so is what the network mode makes meaningless: with no
+ * network at all no list of hosts can be broken.
+ */
+#include "policy/gaps.h"
+
+#include "base/str.h"
+
+static const struct gap {
+    enum settings_key key;
+    const char *harmless; /* scalars: the value that changes nothing */
+    const char *what;
+} gaps[] = {
+    { KEY_ALLOW_GIT_CONFIG, "false", "the repository's configuration is always protected" },
+    { KEY_CLASS_OVERRIDES, NULL, "there is no classifier" },
+    { KEY_CLASS_RULES, NULL, "there is no classifier" },
+    { KEY_COMMANDS, NULL, "there are no command wrappers" },
+    { KEY_DOCKER, "false", "no socket of the host is let in" },
+    { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },
+    { KEY_ALLOW_SOCKETS, NULL, "no socket of the host is let in" },
+    { KEY_MITM_DOMAINS, NULL, "there is no filtering proxy" },
+    { KEY_MITM_SOCKET, "", "there is no filtering proxy" },
+    { KEY_UPSTREAM_PROXY, "", "there is no filtering proxy" },
+};
+
+static int32_t refuse(const struct settings_entry *e, const char *what, abx_error **err)
+{
+    const char *name = schema_row(e->key)->name;
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "%s: '%s' cannot be kept: %s in this version",
+                        e->source, name, what);
+
+    err_subject(err, name);
+    err_hint(err, "remove it");
+    return r;
+}
+
+int32_t gaps_check(const struct layers *layers, abx_error **err)
+{
+    const struct settings_entry *e;
+
+    for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
+        e = layers->last[gaps[i].key];
+        if (e && !(gaps[i].harmless && str_eq(e->value, gaps[i].harmless)))
+            return refuse(e, gaps[i].what, err);
+    }
+    e = layers->last[KEY_DENIED_DOMAINS];
+    if (!e)
+        e = layers->last[KEY_ALLOWED_DOMAINS];
+    const struct settings_entry *mode = layers->last[KEY_NETWORK];
+    if (!e || (mode && str_eq(mode->value, "blocked")))
+        return ABX_OK;
+    return refuse(e, "there is no filtering proxy", err);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings of several origins as one list. Pure. Order: built-in < system < global < project <
+ * call; within an origin as given. Of a scalar the last one counts, lists are read from front to
+ * back.
+ */
+#ifndef ABX_POLICY_LAYERS_H
+#define ABX_POLICY_LAYERS_H
+
+#include "base/arena.h"
+#include "base/defs.h"
+#include "base/err.h"
+#include "policy/settings.h"
+
+#define LAYERS_SKIP(origin) (1u << (origin))
+
+struct layers {
+    const struct settings_entry *const *entries; /* those of the settings, which must live on */
+    size_t count;
+    const struct settings_entry *last[KEY_COUNT]; /* of each key; NULL: nobody set it */
+};
+
+/* list may hold NULLs. skip: LAYERS_SKIP bits, origins that are left out. */
+int32_t layers_merge(const struct settings *const *list, size_t list_count, uint32_t skip,
+                     struct arena *arena, struct layers *ret, abx_error **err);
+
+/* What a scalar is: as set, else as the preset (default, development, ci) or the schema has it. */
+const char *layers_value(const struct layers *l, enum settings_key key);
+
+/* What the preset chosen by the key `preset` says, or NULL. */
+const char *layers_preset_value(const struct layers *l, enum settings_key key);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values, checked against their key's row of schema.def.
+ *
+ * A value is any C string. Refused are: what is not of the type, words that an enum does not list,
+ * numbers with a sign, empty paths, patterns that do not parse, paths that begin with '$'
+ * (variables are never expanded, and a rule that silently names nothing is the worst kind), sockets
+ * and shells that are not absolute, hosts that domain.h does not know, commands with a rule that
+ * means nothing.
+ */
+#include "policy/value.h"
+
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/str.h"
+#include "policy/domain.h"
+#include "policy/presets.h"
+#include "policy/problems.h"
+#include "policy/rule.h"
+
+static const char *const type_words[] = {
+    [SETTINGS_STRING] = "text",
+    [SETTINGS_PATH] = "an absolute path",
+    [SETTINGS_ENUM] = "one of its words",
+    [SETTINGS_BOOL] = "true or false",
+    [SETTINGS_SIZE] = "a size such as 512M or 2G",
+    [SETTINGS_COUNT] = "a whole number without a sign",
+    [SETTINGS_DURATION] = "a time such as 30s or 5m",
+    [SETTINGS_SOCKET] = "an absolute path",
+    [SETTINGS_URL] = "the address of a proxy",
+    [SETTINGS_PATHS] = "a path or a pattern",
+    [SETTINGS_NAMES] = "a variable's name",
+    [SETTINGS_PRESETS] = "a preset's name",
+    [SETTINGS_DOMAINS] = "a pattern of hosts",
+    [SETTINGS_SOCKETS] = "an absolute path",
+    [SETTINGS_RULES] = "a rule as JSON",
+    [SETTINGS_MAP] = "NAME=VALUE",
+    [SETTINGS_COMMANDS] = "COMMAND=VALUE",
+    [SETTINGS_OVERRIDES] = "RULE=DECISION",
+};
+
+const char *value_words(enum settings_type type)
+{
+    return type_words[type];
+}
+
+static bool word_is_listed(const char *words, const char *value)
+{
+    size_t len = strlen(value);
+
+    while (*words) {
+        size_t n = strcspn(words, "|");
+        if (n == len && memcmp(words, value, n) == 0)
+            return true;
+        words += n + (words[n] == '|');
+    }
+    return false;
+}
+
+static bool name_is_valid(const char *name, size_t len)
+{
+    return len > 0 && !memchr(name, '=', len);
+}
+
+static bool has_name_and_equals(const char *value)
+{
+    const char *equals = strchr(value, '=');
+
+    return equals && name_is_valid(value, (size_t)(equals - value));
+}
+
+/* "~/": the home directory, known only when it is used. */
+static bool is_absolute(const char *path)
+{
+    return path[0] == '/' || str_has_prefix(path, "~/");
+}
+
+static bool value_has_type(const struct schema_row *row, const char *value)
+{
+    uint64_t number;
+    int64_t time;
+
+    switch (row->type) {
+    case SETTINGS_STRING:
+    case SETTINGS_URL:     /* domain.h knows */
+    case SETTINGS_DOMAINS: /* the same */
+    case SETTINGS_RULES:   /* rule.h */
+        return true;
+    case SETTINGS_PATH:
+        return value[0] == '/';
+    case SETTINGS_SOCKET:
+        return value[0] == '\0' || is_absolute(value);
+    case SETTINGS_SOCKETS:
+        return is_absolute(value);
+    case SETTINGS_ENUM:
+        return word_is_listed(row->words, value);
+    case SETTINGS_BOOL:
+        return str_eq(value, "true") || str_eq(value, "false");
+    case SETTINGS_SIZE:
+        return str_to_size(value, &number);
+    case SETTINGS_COUNT:
+        return str_to_u64(value, INT32_MAX, &number);
+    case SETTINGS_DURATION:
+        return str_to_duration(value, &time);
+    case SETTINGS_PATHS:
+        return value[0] != '\0' && value[0] != '$';
+    case SETTINGS_NAMES:
+        return name_is_valid(value, strlen(value));
+    case SETTINGS_PRESETS:
+        return preset_is_toggle(value);
+    case SETTINGS_MAP:
+    case SETTINGS_COMMANDS:
+    case SETTINGS_OVERRIDES:
+        return has_name_and_equals(value);
+    default:
+        return false;
+    }
+}
+
+/* The error of a value of the right type that means nothing. */
+static int32_t refuse(const struct schema_row *row, const char *value, const char *why,
+                      const char *hint, abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_CONFIG, "set '%s' to '%.256s': %s", row->name, value, why);
+
+    err_subject(err, row->name);
+    if (hint)
+        err_hint(err, "%s", hint);
+    return r;
+}
+
+static int32_t refuse_type(const struct schema_row *row, const char *value, abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_CONFIG, "set '%s' to '%.256s': not %s", row->name, value,
+                        type_words[row->type]);
+
+    err_subject(err, row->name);
+    if (row->type == SETTINGS_ENUM)
+        err_hint(err, "allowed are: %s", row->words);
+    else if (row->type == SETTINGS_PATHS && value[0] == '$')
+        err_hint(err, "variables are not expanded; write '~' or the whole path, or './%.256s'",
+                 value);
+    else if (row->type == SETTINGS_PATHS)
+        err_hint(err, "name a file or directory; '.' is the working directory");
+    else if (row->type == SETTINGS_PRESETS)
+        err_hint(err, "known are: %s", preset_list());
+    else
+        err_hint(err, "%s", row->help);
+    return r;
+}
+
+static int32_t check_hosts(const struct schema_row *row, const char *value, abx_error **err)
+{
+    struct domain_fault fault = { NULL, NULL };
+    bool right = row->type == SETTINGS_DOMAINS ? domain_is_pattern(value, &fault)
+                                               : !value[0] || domain_is_proxy(value, &fault);
+
+    const char *at = row->type == SETTINGS_URL ? strrchr(value, '@') : NULL;
+
+    /* What stands before an '@' may be a password. */
+    return right ? ABX_OK : refuse(row, at ? at : value, fault.why, fault.hint, err);
+}
+
+/* NAME=VALUE is there already. */
+static int32_t check_command(const struct schema_row *row, const char *value, abx_error **err)
+{
+    static const char kinds[] = "false blocks, true runs it as it is, @git guards git; a path "
+                                "to a wrapper has a '/'";
+    const char *equals = strchr(value, '='), *rule = equals + 1;
+    size_t len = (size_t)(equals - value);
+    bool git = len == 3 && memcmp(value, "git", 3) == 0;
+
+    if (memchr(value, '/', len))
+        return refuse(row, value, "a command is named without its directory",
+                      "for example curl, not /usr/bin/curl", err);
+    if (str_eq(rule, "true") || str_eq(rule, "false") || (git && str_eq(rule, "@git")))
+        return ABX_OK;
+    if (str_eq(rule, "@git"))
+        return refuse(row, value, "@git guards git and no other command", kinds, err);
+    if (rule[0] == '@')
+        return refuse(row, value, "there is no such guard", "the only one is @git, for git", err);
+    if (rule[0] == '$')
+        return refuse(row, value, "variables are not expanded", kinds, err);
+    if (!strchr(rule, '/'))
+        return refuse(row, value, "a command's rule must be true, false, \"@git\" or a path", kinds,
+                      err);
+    return ABX_OK;
+}
+
+static int32_t check_rule(const char *value, abx_error **err)
+{
+    _problems_ struct problems problems = { 0 };
+    _buf_ struct buf out = { .limit = SETTINGS_MAX_VALUE };
+
+    rule_read(value, &out, &problems);
+    return problems_report(&problems, err);
+}
+
+static int32_t check_meaning(const struct schema_row *row, const char *value, abx_error **err)
+{
+    size_t len = strlen(value);
+
+    switch (row->type) {
+    case SETTINGS_PATHS:
+        if (glob_is_pattern(value, len) && glob_check(value, len) < 0)
+            return refuse(row, value, "the pattern is not valid",
+                          "a set '[...]' must end in the same component; '\\[' is a plain bracket",
+                          err);
+        return ABX_OK;
+    case SETTINGS_URL:
+    case SETTINGS_DOMAINS:
+        return check_hosts(row, value, err);
+    case SETTINGS_COMMANDS:
+        return check_command(row, value, err);
+    case SETTINGS_OVERRIDES:
+        if (!word_is_listed(RULE_DECISIONS, strchr(value, '=') + 1))
+            return refuse(row, value, "not a decision", "allowed are: " RULE_DECISIONS, err);
+        return ABX_OK;
+    case SETTINGS_RULES:
+        return check_rule(value, err);
+    default:
+        return ABX_OK;
+    }
+}
+
+int32_t value_check(const struct schema_row *row, const char *value, abx_error **err)
+{
+    if (strnlen(value, SETTINGS_MAX_VALUE + 1) > SETTINGS_MAX_VALUE) {
+        int32_t r = err_new(err, ABX_E_CONFIG, "set '%s': the value is longer than %zu bytes",
+                            row->name, SETTINGS_MAX_VALUE);
+        err_subject(err, row->name);
+        return r;
+    }
+    if (!value_has_type(row, value))
+        return refuse_type(row, value, err);
+    return check_meaning(row, value, err);
+}

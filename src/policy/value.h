@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a text is a value of a key. Pure. */
+#ifndef ABX_POLICY_VALUE_H
+#define ABX_POLICY_VALUE_H
+
+#include "base/defs.h"
+#include "base/err.h"
+#include "policy/settings.h"
+
+/* "a size such as 512M or 2G": what a value of the type is. */
+const char *value_words(enum settings_type type);
+/* ABX_OK, or ABX_E_CONFIG with the key as its subject and a hint. */
+int32_t value_check(const struct schema_row *row, const char *value, abx_error **err);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds and reads configuration files.
+ *
+ *   system   /etc/agentbox/config.{json,jsonc,yaml}: always counts
+ *   global   $XDG_CONFIG_HOME/agentbox/config.*, else ~/.config/agentbox/config.*
+ *   project  .agentbox.{json,jsonc,yaml} in the working directory or, inside a git repository, in
+ *            the nearest directory up to its top
+ *
+ * The search goes upwards only through directories that belong to the user or to root and that
+ * others cannot write, and never above the home directory: nobody else may slip a file in. A file
+ * must be a plain one, of the user or root, that nobody else can write; anything else is refused by
+ * name, never passed over, for a file that silently does not count is a hole where it narrows. Two
+ * files in one place are refused. Placeholders of a run that is going on count as absent.
+ */
+#include "probe/configfiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "probe/held.h"
+#include "probe/resolve.h"
+#include "probe/scan_state.h"
+
+static const char *const system_names[] = { "config.json", "config.jsonc", "config.yaml" };
+static const char *const project_names[] = { ".agentbox.json", ".agentbox.jsonc",
+                                             ".agentbox.yaml" };
+#define NAME_COUNT ARRAY_LEN(project_names)
+
+const char *configfiles_home(struct arena *arena)
+{
+    const char *home = getenv("HOME");
+
+    return home && home[0] == '/' ? home : account_home(arena, NULL, 0, (uint32_t)geteuid());
+}
+
+/* ---- one file ---- */
+
+/* In a user namespace without root, root is whoever owns "/". */
+static bool owner_is_root(uid_t uid)
+{
+    struct stat root;
+
+    return uid == 0 || (stat("/", &root) == 0 && root.st_uid == uid);
+}
+
+static int32_t refuse(const char *path, const char *problem, const char *hint, abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_CONFIG, "read configuration '%s': %s", path, problem);
+
+    err_subject(err, path);
+    err_hint(err, "%s", hint);
+    return r;
+}
+
+static int32_t check_file(const char *path, const struct stat *st, enum origin origin,
+                          abx_error **err)
+{
+    /* A group of one's own, as many systems have it, is nobody else. */
+    bool own_group = st->st_gid == getegid() && st->st_gid == geteuid();
+    bool ours = origin != ORIGIN_SYSTEM && st->st_uid == geteuid();
+
+    if (!S_ISREG(st->st_mode))
+        return refuse(path, "it is not a plain file", "remove it, or use --no-config", err);
+    if (!ours && !owner_is_root(st->st_uid))
+        return refuse(path, "it belongs to another user",
+                      origin == ORIGIN_SYSTEM
+                          ? "the system's configuration must belong to root"
+                          : "look at it, then make it yours: chown; or use --no-config",
+                      err);
+    if ((st->st_mode & 002) || ((st->st_mode & 020) && !own_group))
+        return refuse(path, "others can write it", "chmod go-w it, after a look at what it says",
+                      err);
+    return ABX_OK;
+}
+
+static int32_t read_file(int dir, const char *name, struct arena *arena, struct configfile *file,
+                         abx_error **err)
+{
+    _fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    _buf_ struct buf b = { .limit = CONFIGFILES_MAX_BYTES };
+    struct stat st;
+
+    if (fd < 0 && errno == ELOOP)
+        return refuse(file->path, "it is a symbolic link",
+                      "put the file itself there, or name its target with --config", err);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        int32_t r = err_sys(err, ABX_E_CONFIG, -errno, "read configuration '%s'", file->path);
+        err_subject(err, file->path);
+        return r;
+    }
+    int32_t code = check_file(file->path, &st, file->origin, err);
+    if (code != ABX_OK)
+        return code;
+    int r = io_read_fd(fd, &b);
+    if (r == -E2BIG)
+        return refuse(file->path, "it is larger than 1 MiB", "a configuration is a page of text",
+                      err);
+    if (r < 0)
+        return err_sys(err, r == -ENOMEM ? ABX_E_NOMEM : ABX_E_CONFIG, r, "read configuration '%s'",
+                       file->path);
+    char *text = arena_alloc(arena, b.len + 1, 1);
+    if (!text)
+        return err_nomem(err);
+    if (b.len)
+        memcpy(text, b.data, b.len);
+    file->text = text;
+    file->len = b.len;
+    sha256(text, b.len, file->digest);
+    return ABX_OK;
+}
+
+/* ---- one place ---- */
+
+static bool entry_exists(int dir, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+           !held_is_placeholder(dir, &st);
+}
+
+/* Reads the one of the names that is in the directory; file->text stays NULL if none is. */
+static int32_t read_place(int dir, const char *directory, const char *const *names,
+                          struct arena *arena, struct configfile *file, abx_error **err)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        if (!entry_exists(dir, names[i]))
+            continue;
+        if (found) {
+            int32_t r = err_new(err, ABX_E_CONFIG, "find the configuration in '%s': both %s and %s",
+                                directory, found, names[i]);
+            err_subject(err, directory);
+            err_hint(err, "keep one of them");
+            return r;
+        }
+        found = names[i];
+    }
+    if (!found)
+        return ABX_OK;
+    file->directory = directory;
+    file->path = path_join(arena, directory, found);
+    return file->path ? read_file(dir, found, arena, file, err) : err_nomem(err);
+}
+
+static int32_t resolve_absolute(struct arena *arena, const char *path, struct resolved *ret,
+                                abx_error **err)
+{
+    _fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (root < 0)
+        return err_sys(err, ABX_E_IO, -errno, "open '/'");
+    return resolve_path(arena, &(struct resolve_base){ .fd = root, .path = "/" }, path, ret, err);
+}
+
+/* text relative to cwd, and that to the process's own. ret->path is NULL if there is none. */
+static int32_t resolve_below(const char *cwd, const char *text, struct arena *arena,
+                             struct resolved *ret, abx_error **err)
+{
+    *ret = (struct resolved){ 0 };
+    if (text[0] != '/') {
+        text = arena_printf(arena, "%s/%s", cwd ? cwd : ".", text);
+        if (!text)
+            return err_nomem(err);
+    }
+    if (text[0] != '/') {
+        char *own = getcwd(NULL, 0);
+        bool known = own && own[0] == '/';
+        text = known ? arena_printf(arena, "%s/%s", own, text) : NULL;
+        free(own);
+        if (!text)
+            return known ? err_nomem(err) : ABX_OK;
+    }
+    return resolve_absolute(arena, text, ret, err);
+}
+
+static int32_t read_directory(const char *directory, const char *const *names, struct arena *arena,
+                              struct configfile *file, abx_error **err)
+{
+    struct resolved where = { 0 };
+
+    file->path = arena_printf(arena, "%s/config.*", directory);
+    if (!file->path)
+        return err_nomem(err);
+    if (access(directory, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return ABX_OK; /* as in most runs: one call is enough */
+    int32_t r = resolve_absolute(arena, directory, &where, err);
+    if (r != ABX_OK || !where.exists || !where.is_dir)
+        return r;
+    _fd_ int dir = fd_open_path(AT_FDCWD, where.path);
+    if (dir < 0 || where.denied) {
+        r = err_sys(err, ABX_E_CONFIG, dir < 0 ? dir : -EACCES, "look for configuration in '%s'",
+                    directory);
+        err_subject(err, directory);
+        return r;
+    }
+    return read_place(dir, where.path, names, arena, file, err);
+}
+
+static int32_t find_global(struct arena *arena, struct configfile *file, abx_error **err)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = configfiles_home(arena);
+    const char *directory = NULL;
+
+    file->path = "(no home directory)";
+    if (xdg && xdg[0] == '/')
+        directory = arena_printf(arena, "%s/agentbox", xdg);
+    else if (home)
+        directory = arena_printf(arena, "%s/.config/agentbox", home[1] ? home : "");
+    else
+        return ABX_OK;
+    if (!directory)
+        return err_nomem(err);
+    return read_directory(directory, system_names, arena, file, err);
+}
+
+/* ---- the project ---- */
+
+/* Nobody but the user and root can put something there. */
+static bool directory_is_safe(int dir)
+{
+    struct stat st;
+
+    return fstat(dir, &st) == 0 && (st.st_uid == geteuid() || owner_is_root(st.st_uid)) &&
+           !(st.st_mode & 002);
+}
+
+/* The top of the git repository that start lies in; NULL: none within reach. */
+static int32_t find_top(const char *start, struct arena *arena, const char **ret, abx_error **err)
+{
+    const char *home = configfiles_home(arena), *path = start;
+
+    *ret = NULL;
+    for (int depth = 0; depth < CONFIGFILES_MAX_DEPTH; depth++) {
+        _fd_ int dir = fd_open_path(AT_FDCWD, path);
+        if (dir < 0 || (depth && !directory_is_safe(dir)))
+            return ABX_OK;
+        if (entry_exists(dir, ".git")) {
+            *ret = path;
+            return ABX_OK;
+        }
+        if (!path[1] || (home && str_eq(path, home)))
+            return ABX_OK;
+        path = path_parent(arena, path);
+        if (!path)
+            return err_nomem(err);
+    }
+    return ABX_OK;
+}
+
+/* The canonical path of the working directory; NULL: there is none. */
+static int32_t find_start(const char *cwd, struct arena *arena, const char **ret, abx_error **err)
+{
+    struct resolved where = { 0 };
+
+    *ret = NULL;
+    if (!cwd) {
+        char *own = getcwd(NULL, 0); /* the kernel's: canonical */
+        bool known = own && own[0] == '/';
+        *ret = known ? arena_strdup(arena, own) : NULL;
+        free(own);
+        return known && !*ret ? err_nomem(err) : ABX_OK;
+    }
+    int32_t r = resolve_below(cwd, ".", arena, &where, err);
+    if (r == ABX_OK && where.exists && where.is_dir)
+        *ret = where.path;
+    return r;
+}
+
+static int32_t find_project(const char *cwd, struct arena *arena, struct configfile *file,
+                            abx_error **err)
+{
+    const char *start = NULL, *top = NULL;
+    int32_t r = find_start(cwd, arena, &start, err);
+
+    file->path = ".agentbox.*";
+    if (r != ABX_OK || !start)
+        return r; /* there is no such directory: whoever enters it will say so */
+    r = find_top(start, arena, &top, err);
+    for (const char *path = start; r == ABX_OK && path;) {
+        _fd_ int dir = fd_open_path(AT_FDCWD, path);
+        if (dir < 0)
+            return err_sys(err, ABX_E_CONFIG, dir, "look for configuration in '%s'", path);
+        r = read_place(dir, path, project_names, arena, file, err);
+        if (r != ABX_OK || file->text || !top || str_eq(path, top))
+            break;
+        path = path_parent(arena, path);
+        if (!path)
+            return err_nomem(err);
+    }
+    if (r == ABX_OK && !file->text)
+        file->path = arena_printf(arena, "%s/.agentbox.*%s", start[1] ? start : "",
+                                  top ? ", and upwards to the top of the repository" : "");
+    return r == ABX_OK && !file->path ? err_nomem(err) : r;
+}
+
+/* The directory that file lies in, and its name there. */
+static int32_t split_file(const char *cwd, const char *file, struct arena *arena,
+                          struct resolved *ret_above, const char **ret_name, abx_error **err)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    const char *above = !slash          ? "."
+                        : slash == file ? "/"
+                                        : arena_strndup(arena, file, (size_t)(slash - file));
+
+    if (!above)
+        return err_nomem(err);
+    if (!name[0] || str_eq(name, ".") || str_eq(name, ".."))
+        return refuse(file, "it is a directory", "name the file in it", err);
+    *ret_name = name;
+    return resolve_below(cwd, above, arena, ret_above, err);
+}
+
+int32_t configfiles_name(const char *cwd, const char *file, struct arena *arena, const char **ret,
+                         abx_error **err)
+{
+    struct resolved above = { 0 };
+    const char *name = NULL;
+    int32_t r = split_file(cwd, file, arena, &above, &name, err);
+
+    if (r != ABX_OK)
+        return r;
+    if (!above.path)
+        return err_sys(err, ABX_E_CONFIG, -ENOENT, "find configuration '%s'", file);
+    const char *path = path_join(arena, above.path, name);
+    if (!path)
+        return err_nomem(err);
+    *ret = path;
+    return ABX_OK;
+}
+
+int32_t configfiles_read(const char *cwd, const char *file, enum origin origin, struct arena *arena,
+                         struct configfile *ret, abx_error **err)
+{
+    struct configfile found = { .origin = origin, .path = file };
+    struct resolved above = { 0 };
+    const char *name = NULL;
+    int32_t r = split_file(cwd, file, arena, &above, &name, err);
+
+    if (r != ABX_OK)
+        return r;
+    bool there = above.path && above.exists && !above.denied;
+    _fd_ int dir = there ? fd_open_path(AT_FDCWD, above.path) : -1;
+    if (dir < 0) {
+        r = err_sys(err, ABX_E_CONFIG,
+                    there          ? dir
+                    : above.denied ? -EACCES
+                                   : -ENOENT,
+                    "read configuration '%s'", file);
+        err_subject(err, file);
+        return r;
+    }
+    found.directory = above.path;
+    found.path = path_join(arena, above.path, name);
+    if (!found.path)
+        return err_nomem(err);
+    r = read_file(dir, name, arena, &found, err);
+    if (r == ABX_OK)
+        *ret = found;
+    return r;
+}
+
+int32_t configfiles_find(const struct configfiles_request *request, struct arena *arena,
+                         struct configfile ret[CONFIGFILES_COUNT], abx_error **err)
+{
+    struct configfile found[CONFIGFILES_COUNT] = {
+        { .origin = ORIGIN_SYSTEM },
+        { .origin = ORIGIN_GLOBAL, .path = "(--no-config)" },
+        { .origin = ORIGIN_PROJECT, .path = "(--no-config)" },
+    };
+    int32_t r = read_directory("/etc/agentbox", system_names, arena, &found[0], err);
+
+    if (r == ABX_OK && !request->system_only)
+        r = find_global(arena, &found[1], err);
+    if (r == ABX_OK && !request->system_only)
+        r = request->file ? configfiles_read(request->cwd, request->file, ORIGIN_PROJECT, arena,
+                                             &found[2], err)
+                          : find_project(request->cwd, arena, &found[2], err);
+    if (r == ABX_OK)
+        memcpy(ret, found, sizeof found);
+    return r;
+}

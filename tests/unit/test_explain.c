@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why: verdict, rule, origin and the change that would help, from the plan of a wrapped command.
+ * That the kernel agrees is shown by tests/e2e/why.bats.
+ */
+#include "lib/tree.h"
+
+/* Options of one question: "key=value" each, NULL-terminated. */
+typedef const char *const options[8];
+
+static abx_answer *ask(const char *const *list, const char *operation, const char *target)
+{
+    static const char *const argv[] = { "true", NULL };
+    abx_manager *m = NULL;
+    abx_command *c = NULL;
+    abx_config *config = NULL;
+    abx_answer *a = NULL;
+    abx_error *err = NULL;
+
+    if (abx_config_new(&config, &err) != ABX_OK ||
+        abx_config_load_layers(config, NULL, NULL, 0, &err) != ABX_OK ||
+        abx_manager_new(config, NULL, &m, &err) != ABX_OK ||
+        abx_command_new(argv, &c, &err) != ABX_OK)
+        fail_msg("%s", abx_error_message(err));
+    for (; list && *list; list++) {
+        char key[64] = "";
+        memcpy(key, *list, strcspn(*list, "="));
+        if (abx_command_append(c, key, strchr(*list, '=') + 1, NULL) != ABX_OK)
+            assert_int_equal(abx_command_set_string(c, key, strchr(*list, '=') + 1, NULL), ABX_OK);
+    }
+    if (abx_manager_wrap(m, c, &err) != ABX_OK ||
+        abx_command_explain(c, operation, target, &a, &err) != ABX_OK)
+        fail_msg("%s %s: %s", operation, target, abx_error_message(err));
+    abx_command_free(c);
+    abx_manager_free(m);
+    abx_config_free(config);
+    return a;
+}
+
+static void has_text(const char *what, const char *text, const char *wanted, const char *target)
+{
+    if (wanted && (wanted[0] ? !strstr(text, wanted) : text[0] != '\0'))
+        fail_msg("%s: %s is '%s', not '%s'", target, what, text, wanted);
+}
+
+/* wanted: texts that must be in the answer; "" is no text at all, NULL is not looked at. */
+static void expect_answer(const char *const *list, const char *operation, const char *target,
+                          bool allowed, const char *rule, const char *grant, const char *note)
+{
+    abx_answer *a = ask(list, operation, target);
+
+    if (abx_answer_allowed(a) != allowed)
+        fail_msg("%s %s is %s", operation, target, allowed ? "denied" : "allowed");
+    has_text("rule", abx_answer_rule(a), rule, target);
+    has_text("grant", abx_answer_grant(a), grant, target);
+    has_text("note", abx_answer_note(a), note, target);
+    abx_answer_free(a);
+}
+
+static void the_default_reads_and_does_not_write(void **state)
+{
+    (void)state;
+    expect_answer(NULL, "read", "/etc/passwd", true, "default", "", NULL);
+    expect_answer(NULL, "exec", "/bin/sh", true, "default", "", NULL);
+    expect_answer(NULL, "write", "/etc/passwd", false, "default", "--rw /etc/passwd", "no rule");
+    expect_answer(NULL, "write", "/etc/abx-absent/x", false, "default", "--rw /etc", NULL);
+    expect_answer(NULL, "write", "/abx-absent", false, "default", "", NULL);
+    expect_answer(NULL, "write", "new", true, "@base .", "", "");
+    expect_answer(NULL, "write", ".", true, "@base .", "", "cannot itself be renamed");
+}
+
+static void the_deciding_rule_is_named(void **state)
+{
+    struct tree *t = *state;
+    options rules = { "filesystem.ro=src", "filesystem.exclude=src/key", "filesystem.rw=src/out" };
+
+    make_file(t, "/home/w/src/key/k", "");
+    make_dir(t, "/home/w/src/out");
+    make_file(t, "/home/w/src/f", "");
+    expect_answer(rules, "write", "src/f", false, "--ro src", "--rw ", NULL);
+    expect_answer(rules, "write", "src", false, "--ro src", "leave out --ro src", NULL);
+    expect_answer(rules, "read", "src/key/k", false, "--exclude src/key", "--ro ", NULL);
+    expect_answer(rules, "read", "src/key", false, "--exclude src/key", "leave out --exclude",
+                  NULL);
+    expect_answer(rules, "write", "src/out/new", true, "--rw src/out", "", NULL);
+    expect_answer(rules, "write", "other", true, "@base .", "", NULL);
+}
+
+static void ancestors_of_protected_paths_are_told(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/a/b/k", "");
+    expect_answer((options){ "filesystem.ro=a/b" }, "write", "a", true, NULL, "",
+                  "cannot be renamed or removed: it holds");
+}
+
+static void secrets_and_protected_names_are_told(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/.ssh/id", "");
+    make_git(t, "/home/w/.git");
+    make_dir(t, "/home/w/.git/hooks");
+    expect_answer(NULL, "read", at(t, "/home/.ssh/id"), false, "@base ~/.ssh", "--ro ", NULL);
+    expect_answer(NULL, "write", ".git/config", false, "@git", "--rw ", NULL);
+    expect_answer(NULL, "write", ".git/hooks/new", false, "@git", "/.git/hooks", NULL);
+    expect_answer(NULL, "write", ".vscode", false, "protected .vscode", "--rw ", "does not exist");
+    expect_answer(NULL, "write", ".vscode/tasks.json", false, "protected .vscode", "/.vscode",
+                  "does not exist");
+    expect_answer((options){ "filesystem.exclude=no/such" }, "write", "no/such", false,
+                  "--exclude no/such", "leave out --exclude", "does not exist");
+}
+
+static void directories_of_the_system_are_told(void **state)
+{
+    (void)state;
+    expect_answer(NULL, "write", "/tmp/x", true, "filesystem.tmp", "", "of its own");
+    expect_answer(NULL, "read", "/tmp", true, "filesystem.tmp", "", "of its own");
+    expect_answer(NULL, "read", "/proc/1/status", true, "/proc", "", NULL);
+    expect_answer(NULL, "write", "/proc/sys/kernel/hostname", false, "/proc", "", "made anew");
+    expect_answer(NULL, "write", "/dev/null", true, "/dev", "", NULL);
+    expect_answer(NULL, "read", "/dev/kmsg", false, "/dev", "", "made anew");
+    expect_answer(NULL, "write", "/dev/shm/x", true, "/dev", "", "of its own");
+    expect_answer(NULL, "exec", "/dev/null", false, "/dev", "", NULL);
+    expect_answer(NULL, "read", "/sys/kernel", false, "/sys", "--ro /sys/kernel", NULL);
+    expect_answer(NULL, "write", "/run/agentbox/inside", false, "/run", "", "made anew");
+}
+
+static void files_of_the_host_are_not_in_a_private_tmp(void **state)
+{
+    char path[] = "/tmp/abx-explain-XXXXXX";
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    expect_answer(NULL, "read", path, false, "filesystem.tmp", "--ro /tmp/abx-explain", "host");
+    expect_answer((options){ "filesystem.tmp=host" }, "write", path, true, NULL, "", NULL);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void links_are_answered_for_what_they_lead_to(void **state)
+{
+    struct tree *t = *state;
+
+    make_link(t, "/etc/passwd", "/home/w/link");
+    abx_answer *a = ask(NULL, "write", "link");
+    assert_false(abx_answer_allowed(a));
+    assert_string_equal(abx_answer_target(a), "/etc/passwd");
+    abx_answer_free(a);
+}
+
+static void a_rule_of_a_file_has_its_place(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/src/f", "");
+    make_file(t, "/home/w/.agentbox.jsonc", "{ \"filesystem\": {\n \"ro\": [ \"src\", ] } }");
+    abx_answer *a = ask(NULL, "write", "src/f");
+    assert_false(abx_answer_allowed(a));
+    assert_string_equal(abx_answer_rule(a), "ro src");
+    assert_string_equal(abx_answer_origin(a), "project");
+    assert_string_equal(abx_answer_source(a), at(t, "/home/w/.agentbox.jsonc:2:10"));
+    abx_answer_free(a);
+    expect_answer(NULL, "write", ".agentbox.jsonc", false, "agentbox ", "", "keeps its own");
+    expect_answer((options){ "filesystem.rw=.agentbox.jsonc" }, "write", ".agentbox.jsonc", false,
+                  "agentbox ", "", "keeps its own");
+}
+
+static void a_home_as_working_directory_is_told(void **state)
+{
+    struct tree *t = *state;
+
+    assert_int_equal(chdir(at(t, "/home")), 0);
+    expect_answer(NULL, "write", "new", false, "default", "--rw ",
+                  "the working directory is the home directory");
+}
+
+static void odd_names_are_quoted_for_a_shell(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/it's a \"[file]*", "");
+    expect_answer(NULL, "write", at(t, "/home/it's a \"[file]*"), false, "default",
+                  "it'\\''s a \"[file]*'", NULL);
+}
+
+static void the_network_is_answered_by_its_mode(void **state)
+{
+    abx_answer *a;
+
+    (void)state;
+    expect_answer(NULL, "net", "example.com", false, "network.mode blocked", "--network allowed",
+                  "loopback");
+    expect_answer((options){ "network.mode=allowed" }, "net", "[2001:db8::1]:443", true,
+                  "network.mode allowed", "", NULL);
+    a = ask(NULL, "net", "[2001:db8::1]:443");
+    assert_string_equal(abx_answer_target(a), "2001:db8::1");
+    assert_int_equal(abx_answer_port(a), 443);
+    abx_answer_free(a);
+    a = ask(NULL, "net", "2001:db8::1");
+    assert_string_equal(abx_answer_target(a), "2001:db8::1");
+    assert_int_equal(abx_answer_port(a), 0);
+    abx_answer_free(a);
+}
+
+static void an_answer_is_json(void **state)
+{
+    abx_answer *a = ask(NULL, "write", "/etc/passwd");
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(abx_answer_json(a, &text, NULL), ABX_OK);
+    assert_non_null(strstr(text, "{\"operation\":\"write\",\"path\":\"/etc/passwd\",\"verdict\":"
+                                 "\"deny\",\"rule\":\"default\",\"origin\":\"built-in\","));
+    assert_non_null(strstr(text, "\"grant\":\"--rw /etc/passwd\""));
+    abx_free(text);
+    abx_answer_free(a);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    static const char *const argv[] = { "true", NULL };
+    static const char *const hosts[] = { ":443", "h:",   "h:0",    "h:65536",
+                                         "h:x",  "[::1", "[::1]x", "http://h/" };
+    abx_manager *m = NULL;
+    abx_command *c = NULL;
+    abx_answer *a = NULL;
+
+    (void)state;
+    assert_int_equal(abx_manager_new(NULL, NULL, &m, NULL), ABX_OK);
+    assert_int_equal(abx_command_new(argv, &c, NULL), ABX_OK);
+    assert_int_equal(abx_command_explain(c, "read", "/", &a, NULL), ABX_E_STATE);
+    assert_int_equal(abx_manager_wrap(m, c, NULL), ABX_OK);
+    assert_int_equal(abx_command_explain(c, "eat", "/", &a, NULL), ABX_E_INVALID);
+    assert_int_equal(abx_command_explain(c, "read", "", &a, NULL), ABX_E_INVALID);
+    assert_int_equal(abx_command_explain(c, NULL, "/", &a, NULL), ABX_E_INVALID);
+    for (size_t i = 0; i < ARRAY_LEN(hosts); i++)
+        assert_int_equal(abx_command_explain(c, "net", hosts[i], &a, NULL), ABX_E_INVALID);
+    assert_null(a);
+    abx_answer_free(NULL);
+    abx_command_free(c);
+    abx_manager_free(m);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_default_reads_and_does_not_write),
+        TEST(the_deciding_rule_is_named),
+        TEST(ancestors_of_protected_paths_are_told),
+        TEST(secrets_and_protected_names_are_told),
+        TEST(directories_of_the_system_are_told),
+        TEST(files_of_the_host_are_not_in_a_private_tmp),
+        TEST(links_are_answered_for_what_they_lead_to),
+        TEST(a_rule_of_a_file_has_its_place),
+        TEST(a_home_as_working_directory_is_told),
+        TEST(odd_names_are_quoted_for_a_shell),
+        TEST(the_network_is_answered_by_its_mode),
+        TEST(an_answer_is_json),
+        TEST(nonsense_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
+}
