@@ -89,13 +89,10 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
 
     if (c->policy->strict || !dirs)
         return false;
-    /* What was learnt since boot may come from another place than this one: a container, a limit. */
-    uint32_t layers = c->plan->layers;
-    for (int refresh = 0; refresh < 2 && layers == c->plan->layers; refresh++) {
-        if (probe_host(&c->manager->image, dirs, refresh, &facts, NULL) != ABX_OK)
-            return false;
-        layers = c->plan->layers & available_layers(&facts);
-    }
+    /* Tried now: what was learnt earlier does not explain a failure of this moment. */
+    if (probe_host(&c->manager->image, dirs, true, &facts, NULL) != ABX_OK)
+        return false;
+    uint32_t layers = c->plan->layers & available_layers(&facts);
     if (layers == c->plan->layers)
         return false;
     struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);

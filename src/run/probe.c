@@ -86,10 +86,15 @@ static int32_t ask_launcher(struct image *image, struct probe_facts *facts, abx_
 
 /* ---- storing ---- */
 
-/* What must be the same for an answer to count. */
+/* What must be the same for an answer to count; a container may share our home. */
 static bool put_key(struct buf *b)
 {
-    (void)buf_printf(b, PROBE_FORMAT " %s %u ", abx_version(), (unsigned)geteuid());
+    struct stat user, mounts;
+
+    if (stat("/proc/self/ns/user", &user) < 0 || stat("/proc/self/ns/mnt", &mounts) < 0)
+        return false;
+    (void)buf_printf(b, PROBE_FORMAT " %s %u %ju %ju ", abx_version(), (unsigned)geteuid(),
+                     (uintmax_t)user.st_ino, (uintmax_t)mounts.st_ino);
     return io_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", b) == 0 && !b->failed;
 }
 
