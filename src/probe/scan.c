@@ -23,8 +23,10 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "policy/presets.h"
+#include "probe/git.h"
+#include "probe/protect.h"
 #include "probe/scan_state.h"
+#include "probe/walk.h"
 
 struct policy_rule *scan_derive(struct scan *s, uint32_t access, uint32_t flags, const char *source,
                                 const char *text)
@@ -345,7 +347,7 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
         if (r != ABX_OK || rule->access == ACCESS_RW)
             return r;
     }
-    return scan_pattern(s, rule, &base, rest);
+    return walk_add_pattern(s, rule, &base, rest);
 }
 
 static int32_t protect_own_dir(struct scan *s, const char *dir, const char *name, uint32_t access)
@@ -381,62 +383,6 @@ static int32_t protect_own(struct scan *s)
     }
     (void)snprintf(name, sizeof name, "agentbox-%u", s->facts->uid);
     return r == ABX_OK ? protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE) : r;
-}
-
-static int32_t add_name(struct scan *s, const struct resolve_base *root, const struct name_row *row,
-                        bool absent, bool *parent_exists)
-{
-    struct resolved where;
-    bool inside = row->when == NAME_INSIDE, parent = row->when == NAME_PARENT;
-
-    if (inside && !*parent_exists)
-        return ABX_OK;
-    int32_t r = resolve_path(s->arena, root, row->name, &where, s->err);
-    if (r != ABX_OK)
-        return r;
-    if (parent)
-        *parent_exists = where.exists && where.is_dir;
-    if (parent && *parent_exists)
-        return ABX_OK;
-    if (!where.exists && !where.pin_count && !absent)
-        return ABX_OK;
-    const struct policy_rule *rule = scan_derive(
-        s, ACCESS_RO, RULE_PROTECT | RULE_NAME | (absent ? 0 : RULE_IF_PRESENT), "protected",
-        row->name);
-    r = rule ? scan_add(s, rule, &where) : err_nomem(s->err);
-    if (r == ABX_OK)
-        s->paths[s->count - 1].name_root = root->path;
-    return r;
-}
-
-static int32_t scan_names(struct scan *s)
-{
-    size_t rules = s->count;
-    unsigned roots = 0;
-
-    for (size_t i = 0; i < rules; i++) {
-        const struct path_fact f = s->paths[i];
-        bool parent_exists = false;
-
-        if (f.rule->access != ACCESS_RW || !f.exists || !f.is_dir || (f.rule->flags & RULE_STORE))
-            continue;
-        bool workdir = f.rule->flags & RULE_WORKDIR;
-        _fd_ int fd = workdir ? -1 : fd_open_path(AT_FDCWD, f.path);
-        if (!workdir && fd < 0)
-            return err_sys(s->err, ABX_E_IO, fd, "open '%s'", f.path);
-        const struct resolve_base root = { workdir ? s->cwd.fd : fd, f.path,
-                                           workdir ? s->cwd.names : NULL };
-        bool hold = !(f.rule->flags & RULE_GLOB) && roots++ < SCAN_MAX_NAME_ROOTS;
-        bool is_home = s->home.path && str_eq(s->home.path, f.path);
-        const struct name_row *row;
-        for (size_t j = 0; (row = name_row(j)); j++) {
-            int32_t r = add_name(s, &root, row, hold && (row->when != NAME_PRESENT || is_home),
-                                 &parent_exists);
-            if (r != ABX_OK)
-                return r;
-        }
-    }
-    return ABX_OK;
 }
 
 static int32_t add_top(struct scan *s, struct keep_fact **top, size_t *room, const char *name,
@@ -513,8 +459,17 @@ static int32_t scan_rules(struct scan *s)
         if (r == ABX_OK)
             r = hide_in_own_home(s, &s->policy->rules[i]);
     }
-    if (r == ABX_OK && s->policy->protect_names)
-        r = scan_names(s);
+    /* The exact paths are known: one walk for all patterns and for what is in their roots. */
+    size_t exact = s->count;
+    if (r == ABX_OK)
+        r = protect_roots(s, 0);
+    size_t named = s->count;
+    if (r == ABX_OK)
+        r = walk_run(s);
+    if (r == ABX_OK && s->count > named)
+        r = protect_roots(s, exact);
+    if (r == ABX_OK)
+        r = walk_run(s);
     if (r == ABX_OK)
         r = scan_git(s);
     if (r == ABX_OK)
