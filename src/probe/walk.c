@@ -3,7 +3,8 @@
  * The walk. Directories only are opened, with O_NOFOLLOW and O_NONBLOCK; files are not even looked
  * at unless their name says so. A symlink that a pattern matches is resolved like a path that was
  * written, any other is left alone, so there are no loops. A match is not entered for its rule,
- * which speaks about all below it.
+ * which speaks about all below it, unless another rule says otherwise there: then a match further
+ * down must win over that.
  *
  * The tree is the adversary's. Refuses rather than skips: more than SCAN_MAX_ENTRIES entries, more
  * than SCAN_MAX_SECONDS or SCAN_MAX_DEPTH levels are an error that names the search and the
@@ -56,6 +57,11 @@ struct walk {
     size_t search_count, waiting;
     struct walk_state *states; /* a stack: those of each open directory */
     size_t state_count, state_room;
+    struct {
+        const char **paths; /* of rules with this access, sorted */
+        size_t count;
+        bool pattern; /* there is a pattern with it, too */
+    } others[ACCESS_RW + 1];
     struct buf path; /* of the current directory; "" is "/" */
     char *buffer;
     int64_t deadline;
@@ -236,6 +242,53 @@ static int32_t add_match(struct walk *w, int dirfd, const char *name,
     return r == ABX_OK ? scan_add(s, search->rule, &where) : r;
 }
 
+/* The first of n sorted paths that is not before path. */
+static size_t lower_bound(const char *const *paths, size_t n, const char *path)
+{
+    size_t low = 0;
+
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        if (precedence_path_order(paths[middle], path) < 0) {
+            low = middle + 1;
+        } else {
+            n = middle;
+        }
+    }
+    return low;
+}
+
+/* May another rule decide something inside a match, the entry name of the current directory? */
+static bool is_contested(struct walk *w, const struct walk_search *search, const char *name)
+{
+    size_t before = w->path.len;
+    bool found;
+
+    (void)buf_putc(&w->path, '/');
+    (void)buf_puts(&w->path, name);
+    found = w->path.failed;
+    for (uint32_t access = 0; access < ARRAY_LEN(w->others) && !found; access++) {
+        size_t n = w->others[access].count;
+        if (access == search->rule->access)
+            continue;
+        size_t i = lower_bound(w->others[access].paths, n, w->path.data);
+        found = w->others[access].pattern ||
+                (i < n && path_is_beneath(w->others[access].paths[i], w->path.data));
+    }
+    w->path.len = before;
+    w->path.data[before] = '\0';
+    return found;
+}
+
+/* The states of a pattern below name; 0: it need not be entered. */
+static uint64_t pattern_states(struct walk *w, const struct walk_state *state, const char *name,
+                               size_t len, bool *ret_match)
+{
+    uint64_t next = glob_advance(&state->search->parts, state->states, name, len, ret_match);
+
+    return next && *ret_match && !is_contested(w, state->search, name) ? 0 : next;
+}
+
 static bool names_enter(const struct walk *w, const struct walk_state *state, const char *name)
 {
     return state->states > 1 && !protect_skips(w->scan, dir_path(w), name);
@@ -255,12 +308,11 @@ static int32_t visit_entry(struct walk *w, struct walk_dir *d, const struct dire
         if (!state->search->rule) {
             r = protect_see(w->scan, &d->names, name, entry->d_type);
             enter = enter || (maybe_dir && names_enter(w, state, name));
-        } else if (glob_advance(&state->search->parts, state->states, name, len, &match) &&
-                   !match) {
-            enter = true;
-        } else if (match) {
-            r = add_match(w, d->fd, name, state->search);
+            continue;
         }
+        enter = pattern_states(w, state, name, len, &match) || enter;
+        if (match)
+            r = add_match(w, d->fd, name, state->search);
     }
     if (r == ABX_OK && enter && maybe_dir && buf_append(&d->pending, name, len + 1) < 0)
         return err_nomem(w->scan->err);
@@ -369,8 +421,8 @@ static int32_t push_states(struct walk *w, const struct walk_dir *d, const char 
                 r = push_state(w, state.search, state.states - 1);
             continue;
         }
-        uint64_t next = glob_advance(&state.search->parts, state.states, name, len, &match);
-        if (next && !match)
+        uint64_t next = pattern_states(w, &state, name, len, &match);
+        if (next)
             r = push_state(w, state.search, next);
     }
     return r;
@@ -503,6 +555,39 @@ static int compare_searches(const void *left, const void *right)
     return precedence_path_order((*a)->start.path, (*b)->start.path);
 }
 
+static int compare_paths(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+
+    return precedence_path_order(*a, *b);
+}
+
+/* Rules that may say otherwise inside a match. Those that only narrow do not count. */
+static int32_t find_others(struct walk *w)
+{
+    const struct scan *s = w->scan;
+
+    for (uint32_t access = 0; access < ARRAY_LEN(w->others); access++) {
+        const char **paths = arena_alloc(s->arena, s->count, sizeof *paths);
+        size_t n = 0;
+        if (!paths)
+            return err_nomem(s->err);
+        for (size_t i = 0; i < s->count; i++)
+            if (s->paths[i].rule->access == access &&
+                !(s->paths[i].rule->flags & (RULE_PROTECT | RULE_FINAL)))
+                paths[n++] = s->paths[i].path;
+        qsort(paths, n, sizeof *paths, compare_paths);
+        w->others[access].paths = paths;
+        w->others[access].count = n;
+    }
+    for (size_t i = 0; i < w->search_count; i++) {
+        const struct policy_rule *rule = w->searches[i]->rule;
+        if (rule && !(rule->flags & RULE_PROTECT))
+            w->others[rule->access].pattern = true;
+    }
+    return ABX_OK;
+}
+
 static void walk_done(struct walk *w)
 {
     free(w->states);
@@ -528,6 +613,7 @@ int32_t walk_run(struct scan *s)
     if (!w.buffer)
         return err_nomem(s->err);
     qsort(w.searches, w.search_count, sizeof(struct walk_search *), compare_searches);
+    r = find_others(&w);
     for (size_t i = 0; i < w.search_count && r == ABX_OK; i++)
         if (!w.searches[i]->started) {
             w.state_count = 0;

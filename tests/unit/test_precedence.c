@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "policy/precedence.h"
 
-#define ROUNDS     4000
+#define ROUNDS     12000
 #define MAX_RULES  12
 #define NAME_COUNT 3
 #define DEPTH      4
