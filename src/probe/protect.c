@@ -63,7 +63,7 @@ static int32_t add_top_names(struct scan *s, const struct path_fact *f, bool hol
     if (!workdir && fd < 0)
         return err_sys(s->err, ABX_E_IO, fd, "open '%s'", f->path);
     const struct resolve_base dir = { workdir ? s->cwd.fd : fd, f->path,
-                                      workdir ? s->cwd.names : NULL };
+                                      workdir ? s->cwd.names : names_read(s->arena, fd) };
     for (size_t i = 0; (row = name_row(i)); i++) {
         if (row->when == NAME_SKIPPED)
             continue;

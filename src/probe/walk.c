@@ -38,13 +38,6 @@
 #define WALK_MAX_PENDING ((size_t)256 << 20) /* names of subdirectories of one directory */
 #define WALK_CLOCK_EVERY 1024u               /* entries */
 
-struct walk_search {
-    const struct policy_rule *rule; /* NULL: protected names */
-    struct resolved start;
-    struct glob_parts parts; /* of the pattern, relative to start */
-    bool started;
-};
-
 /* A search in one directory: states of its pattern, or the levels that are left, plus one. */
 struct walk_state {
     struct walk_search *search;
@@ -92,92 +85,6 @@ static const char *search_name(const struct walk_search *search)
 static const char *dir_path(const struct walk *w)
 {
     return w->path.len ? w->path.data : "/";
-}
-
-/* ---- adding searches ---- */
-
-static int32_t add_search(struct scan *s, struct walk_search search)
-{
-    if (s->search_count == s->search_room) {
-        size_t room = s->search_room ? 2 * s->search_room : 32;
-        struct walk_search **grown = arena_alloc(s->arena, room, sizeof(struct walk_search *));
-        if (!grown)
-            return err_nomem(s->err);
-        if (s->search_count)
-            memcpy(grown, s->searches, s->search_count * sizeof *grown);
-        s->searches = grown;
-        s->search_room = room;
-    }
-    struct walk_search *own = arena_alloc(s->arena, 1, sizeof *own);
-    if (!own)
-        return err_nomem(s->err);
-    *own = search;
-    s->searches[s->search_count++] = own;
-    return ABX_OK;
-}
-
-static bool is_system_place(const struct scan *s, const char *path)
-{
-    static const enum place skipped[] = { PLACE_DEV, PLACE_PROC, PLACE_RUN, PLACE_SYS };
-
-    for (size_t i = 0; i < ARRAY_LEN(skipped); i++) {
-        const char *place = s->facts->places[skipped[i]];
-        if (place && str_eq(place, path))
-            return true;
-    }
-    return false;
-}
-
-/* Length of the part of text that holds no special character, up to and with a '/'. */
-static size_t fixed_length(const char *text)
-{
-    size_t n = strcspn(text, "*?[\\");
-
-    while (n > 0 && text[n - 1] != '/')
-        n--;
-    return n;
-}
-
-static int32_t refuse_pattern(struct scan *s, const struct policy_rule *rule, int error)
-{
-    if (error == -ENOMEM)
-        return err_nomem(s->err);
-    int32_t r = err_new(s->err, ABX_E_CONFIG, "%s %s: %s", rule->source, rule->text,
-                        error == -E2BIG ? "the pattern is too long" : "no valid pattern");
-    err_subject(s->err, rule->text);
-    err_hint(s->err, "at most %u components; a special character is taken literally after '\\'",
-             (unsigned)GLOB_MAX_PARTS);
-    return r;
-}
-
-int32_t walk_add_pattern(struct scan *s, const struct policy_rule *rule,
-                         const struct resolve_base *base, const char *text)
-{
-    struct walk_search search = { .rule = rule };
-    size_t fixed = fixed_length(text);
-    const char *prefix = arena_strndup(s->arena, text, fixed);
-    const char *pattern = path_clean(s->arena, "/", text + fixed);
-
-    if (!prefix || !pattern)
-        return err_nomem(s->err);
-    int e = glob_split(s->arena, pattern + 1, strlen(pattern + 1), &search.parts);
-    if (e < 0)
-        return refuse_pattern(s, rule, e);
-    int32_t r = resolve_path(s->arena, base, prefix, &search.start, s->err);
-    if (r != ABX_OK)
-        return r;
-    if (search.start.denied)
-        return scan_add(s, rule, &search.start);
-    if (!search.start.exists || !search.start.is_dir || is_system_place(s, search.start.path))
-        return ABX_OK;
-    return add_search(s, search);
-}
-
-int32_t walk_add_names(struct scan *s, const char *root)
-{
-    const struct walk_search search = { .start = { .path = root } };
-
-    return is_system_place(s, root) ? ABX_OK : add_search(s, search);
 }
 
 /* ---- entries ---- */
@@ -466,7 +373,7 @@ static int32_t enter(struct walk *w, const struct walk_dir *d, const char *name)
             (void)buf_puts(&w->path, name);
             if (w->path.failed)
                 r = err_nomem(w->scan->err);
-            else if (!is_system_place(w->scan, dir_path(w)))
+            else if (!walk_is_system(w->scan, dir_path(w)))
                 r = walk_directory(w, fd, d->depth + 1, first);
             w->path.len = before;
             w->path.data[before] = '\0';
