@@ -139,9 +139,13 @@ static int32_t open_repo(struct scan *s, struct repo *r, unsigned nesting, bool 
         r->gitdir = where.path;
     else
         return ABX_OK;
+    if (!r->dotgit.is_dir)
+        r->pointers[0] = where;
     r->common = r->gitdir;
-    if (git_follow(s, r->gitdir, "commondir", "", &where) && where.is_dir)
+    if (git_follow(s, r->gitdir, "commondir", "", &where) && where.is_dir) {
         r->common = where.path;
+        r->pointers[1] = where;
+    }
     *ret_valid = git_is_there(s, r->gitdir, "HEAD", false) &&
                  git_is_there(s, r->common, "objects", true) &&
                  git_is_there(s, r->common, "refs", true);

@@ -24,7 +24,8 @@ struct repo {
     const char *top;        /* the working tree; of a bare repository the git directory itself */
     struct resolved dotgit; /* top/.git; where a symlink leads */
     const char *gitdir, *common;
-    bool consents; /* gitdir belongs to top, and top to gitdir */
+    struct resolved pointers[2]; /* how those two were found, if by a pointer */
+    bool consents;               /* gitdir belongs to top, and top to gitdir */
     bool bare;
 };
 

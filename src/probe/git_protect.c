@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What of a repository is protected, so that git on the host never runs what the command wrote: its
- * hooks and config (also when absent), the pointers .git, commondir and gitdir, config.worktree, the
- * same in submodules and worktrees, and what the config names: the files it includes and the
+ * hooks and config (also when absent), the pointers .git, commondir and gitdir, config.worktree,
+ * the same in submodules and worktrees, and what the config names: the files it includes and the
  * directory of its hooks.
  *
  * A ".git" is protected for its name and for what it has, not for being valid. Absent names cost a
@@ -73,8 +73,11 @@ int32_t git_protect_broken(struct scan *s, struct repo *r)
         return protect_closed(s, r->dotgit.path);
     if (!r->common)
         r->common = r->gitdir;
-    if (r->common == r->gitdir && git_follow(s, r->gitdir, "commondir", "", &where) && where.is_dir)
+    if (r->common == r->gitdir && git_follow(s, r->gitdir, "commondir", "", &where) &&
+        where.is_dir) {
         r->common = where.path;
+        r->pointers[1] = where;
+    }
     return git_protect_repo(s, r);
 }
 
@@ -256,20 +259,24 @@ static int32_t protect_module(struct scan *s, const char *dir, void *data, unsig
 static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void *data,
                               unsigned depth)
 {
-    _fd_ int path_fd = fd_open_path(AT_FDCWD, dir);
+    struct resolved where = { 0 };
+    int32_t r = git_look(s, dir, ".", &where);
+
+    if (r != ABX_OK || (!where.denied && (!where.exists || !where.is_dir)))
+        return r;
+    _fd_ int path_fd = fd_open_path(AT_FDCWD, where.path);
     _fd_ int fd = path_fd < 0
                       ? -1
                       : openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    DIR *stream = fd < 0 || where.denied ? NULL : fdopendir(fd);
     const struct dirent *entry;
-    int32_t r = ABX_OK;
 
-    if (!stream && fn == protect_module && git_is_there(s, dir, ".", true))
-        return refuse_closed(s, dir);
     if (!stream)
-        return git_is_there(s, dir, ".", true) ? protect_closed(s, dir) : ABX_OK;
+        return fn == protect_module ? refuse_closed(s, dir) : protect_closed(s, dir);
     (void)TAKE_FD(fd);
-    while (r == ABX_OK && (entry = readdir(stream))) {
+    /* A directory by any of its names only once: there may be links in circles. */
+    bool again = is_done(s, where.path, true);
+    while (r == ABX_OK && !again && (entry = readdir(stream))) {
         if (entry->d_name[0] == '.' && (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..")))
             continue;
         r = scan_count(s, dir);
@@ -363,6 +370,26 @@ static int32_t protect_common(struct scan *s, const struct repo *repo, uint32_t 
     return r == ABX_OK ? protect_hooks(s, repo->top, &c) : r;
 }
 
+/* Links that the pointers to the git directory lead through: they must not be turned. */
+static int32_t pin_pointers(struct scan *s, const struct repo *repo)
+{
+    for (size_t i = 0; i < ARRAY_LEN(repo->pointers); i++) {
+        const struct policy_rule *rule;
+
+        if (!repo->pointers[i].pin_count)
+            continue;
+        /* A file that is not there says nothing; its pins count. */
+        struct resolved where = { .path = join(s, repo->pointers[i].path, ".pinned"),
+                                  .pins = repo->pointers[i].pins,
+                                  .pin_count = repo->pointers[i].pin_count };
+        rule = scan_derive(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_SOURCE, where.path);
+        int32_t r = rule && where.path ? scan_add(s, rule, &where) : err_nomem(s->err);
+        if (r != ABX_OK)
+            return r;
+    }
+    return ABX_OK;
+}
+
 int32_t git_protect_repo(struct scan *s, const struct repo *repo)
 {
     uint32_t config_flags;
@@ -379,6 +406,8 @@ int32_t git_protect_repo(struct scan *s, const struct repo *repo)
         r = protect(s, repo->gitdir, "config.worktree", config_flags);
     if (r == ABX_OK && !repo->bare && (!repo->dotgit.is_dir || repo->dotgit.pin_count))
         r = protect(s, repo->top, repo->dotgit.is_dir ? ".git/hooks" : ".git", RULE_IF_PRESENT);
+    if (r == ABX_OK)
+        r = pin_pointers(s, repo);
     if (r == ABX_OK)
         r = each_directory(s, worktrees, protect_worktree, &config_flags, 0);
     for (size_t i = 0; i < (apart ? 2u : 1u) && r == ABX_OK; i++)

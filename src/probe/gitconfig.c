@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Git's configuration syntax: [section "part"] or [section.part], then lines "key = value" with
- * quotes, escapes, comments and lines that go on behind a backslash; a key may follow its section on
- * the same line. The text may be anybody's: no line is too long, nothing is looked at behind its
+ * quotes, escapes, comments and lines that go on behind a backslash; a key may follow its section
+ * on the same line. The text may be anybody's: no line is too long, nothing is looked at behind its
  * end, and each byte is looked at a constant number of times.
  */
 #include "probe/gitconfig.h"
