@@ -12,8 +12,8 @@
  * component; n + 1 stands for "behind the last one" (as if a slash followed the end), so that the
  * empty component and the end are different things.
  *
- * Split patterns are the textbook automaton: a state is a part that the next component may meet, and
- * "**" is a state that stays.
+ * Split patterns are the textbook automaton: a state is a part that the next component may meet,
+ * and "**" is a state that stays.
  */
 #include "base/glob.h"
 

@@ -3,8 +3,9 @@
  * Protected names (policy/names.def) and repositories below writable roots.
  *
  * At the top of a root also what is absent is protected; deeper, down to SCAN_NAME_DEPTH levels,
- * what exists. Not searched: .git itself (git.c knows what is in it), the directories that names.def
- * leaves out, what another rule hides, makes read-only or gives to a program as its own data.
+ * what exists. Not searched: .git itself (git.c knows what is in it), the directories that
+ * names.def leaves out, what another rule hides, makes read-only or gives to a program as its own
+ * data.
  */
 #ifndef ABX_PROBE_PROTECT_H
 #define ABX_PROBE_PROTECT_H

@@ -40,12 +40,12 @@ struct policy_rule *scan_derive(struct scan *s, uint32_t access, uint32_t flags,
 
 int32_t scan_count(struct scan *s, const char *what)
 {
-    if (s->entries++ < SCAN_MAX_ENTRIES)
+    if (s->entries++ < s->budget->entries)
         return ABX_OK;
-    int32_t r = err_new(s->err, ABX_E_CONFIG, "'%s': more than %u directory entries to look at",
-                        what, SCAN_MAX_ENTRIES);
+    int32_t r = err_new(s->err, ABX_E_CONFIG, "look at '%s': more than %u directory entries", what,
+                        s->budget->entries);
     err_subject(s->err, what);
-    err_hint(s->err, "start patterns at a deeper directory, or use fewer '**'");
+    err_hint(s->err, "start in a deeper directory, or use fewer patterns with '**'");
     return r;
 }
 
@@ -123,6 +123,31 @@ int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const cha
 
 /* ---- who and where ---- */
 
+/*
+ * Where a working directory that was named ends is writable. A link that a command could have made,
+ * in a project, must not choose that; in the home directory and above it no command makes links.
+ */
+static int32_t check_cwd_links(struct scan *s, const char *cwd, const struct resolved *where)
+{
+    for (uint32_t i = 0; i < where->pin_count; i++) {
+        const char *link = where->pins[i].path, *parent = path_parent(s->arena, link);
+
+        if (!parent)
+            return err_nomem(s->err);
+        if (path_is_beneath(where->path, parent) ||
+            (s->home.path && path_is_beneath(s->home.path, parent)) ||
+            faccessat(AT_FDCWD, parent, W_OK, AT_EACCESS) < 0)
+            continue;
+        int32_t r = err_new(s->err, ABX_E_INVALID,
+                            "working directory '%s': the symbolic link '%s' leads to '%s'", cwd,
+                            link, where->path);
+        err_subject(s->err, link);
+        err_hint(s->err, "if that is meant, name the directory itself: '%s'", where->path);
+        return r;
+    }
+    return ABX_OK;
+}
+
 static int32_t find_cwd(struct scan *s, const char *cwd)
 {
     struct stat st;
@@ -151,6 +176,9 @@ static int32_t find_cwd(struct scan *s, const char *cwd)
             err_subject(s->err, cwd);
             return r;
         }
+        r = check_cwd_links(s, cwd, &where);
+        if (r != ABX_OK)
+            return r;
         s->cwd.path = where.path;
         fd_close(s->cwd.fd);
         s->cwd.fd = fd_open_path(AT_FDCWD, where.path);
@@ -490,7 +518,17 @@ static void scan_done(struct scan *s)
 int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *arena,
                    const struct facts **ret, abx_error **err)
 {
+    static const struct scan_budget budget = { SCAN_MAX_ENTRIES, SCAN_MAX_SECONDS };
+
+    return scan_facts_within(&budget, policy, cwd, arena, ret, err);
+}
+
+int32_t scan_facts_within(const struct scan_budget *budget, const struct policy *policy,
+                          const char *cwd, struct arena *arena, const struct facts **ret,
+                          abx_error **err)
+{
     __attribute__((cleanup(scan_done))) struct scan s = {
+        .budget = budget,
         .policy = policy,
         .arena = arena,
         .err = err,
@@ -507,9 +545,9 @@ int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *a
     if (s.root.fd < 0)
         return err_sys(err, ABX_E_IO, -errno, "open '/'");
 
-    int32_t r = find_cwd(&s, cwd);
+    int32_t r = find_home(&s);
     if (r == ABX_OK)
-        r = find_home(&s);
+        r = find_cwd(&s, cwd);
     if (r == ABX_OK)
         r = find_own_home(&s);
     if (r == ABX_OK)

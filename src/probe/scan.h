@@ -22,10 +22,19 @@
 #define SCAN_MAX_SECONDS    10       /* for one walk */
 #define SCAN_MAX_DEPTH      128u
 #define SCAN_MAX_NAME_ROOTS 24u
-#define SCAN_NAME_DEPTH     5u /* directories between a writable root and a protected name */
+#define SCAN_NAME_DEPTH     5u /* most directories between a writable root and a protected name */
 
 /* cwd NULL: the process's own. The facts refer to the rules of policy: same arena, or as long. */
 int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *arena,
                    const struct facts **ret, abx_error **err);
+
+/* The same within other limits than SCAN_MAX_ENTRIES and SCAN_MAX_SECONDS: for tests. */
+struct scan_budget {
+    uint32_t entries;
+    int32_t seconds;
+};
+int32_t scan_facts_within(const struct scan_budget *budget, const struct policy *policy,
+                          const char *cwd, struct arena *arena, const struct facts **ret,
+                          abx_error **err);
 
 #endif

@@ -23,6 +23,7 @@ struct git_place {
 };
 
 struct scan {
+    const struct scan_budget *budget;
     const struct policy *policy;
     struct arena *arena;
     abx_error **err;

@@ -6,8 +6,8 @@
  * which speaks about all below it, unless another rule says otherwise there: then a match further
  * down must win over that.
  *
- * The tree is the adversary's. Refuses rather than skips: more than SCAN_MAX_ENTRIES entries, more
- * than SCAN_MAX_SECONDS or SCAN_MAX_DEPTH levels are an error that names the search and the
+ * The tree is the adversary's. Refuses rather than skips: more entries or seconds than
+ * the budget, or more than SCAN_MAX_DEPTH levels, are an error that names the search and the
  * directory. A directory that cannot be read counts as a match of a rule that denies, since nobody
  * knows what it holds and its owner may open it at any time; below a writable root it is protected
  * as a whole if it is ours. /dev, /proc, /run and /sys, which every run gets anew, are not entered.
@@ -109,10 +109,10 @@ static int32_t count_entry(struct walk *w, const struct walk_dir *d)
 {
     uint32_t n = w->scan->entries++;
 
-    if (n >= SCAN_MAX_ENTRIES)
-        return refuse_size(w, d, "directory entries", SCAN_MAX_ENTRIES);
+    if (n >= w->scan->budget->entries)
+        return refuse_size(w, d, "directory entries", w->scan->budget->entries);
     if (n % WALK_CLOCK_EVERY == 0 && now_seconds() > w->deadline)
-        return refuse_size(w, d, "seconds", SCAN_MAX_SECONDS);
+        return refuse_size(w, d, "seconds", (unsigned)MAX_OF(w->scan->budget->seconds, 0));
     return ABX_OK;
 }
 
@@ -509,7 +509,7 @@ int32_t walk_run(struct scan *s)
         .searches = s->searches,
         .search_count = s->search_count,
         .waiting = s->search_count,
-        .deadline = now_seconds() + SCAN_MAX_SECONDS,
+        .deadline = now_seconds() + s->budget->seconds,
     };
     int32_t r = ABX_OK;
 
