@@ -323,7 +323,7 @@ static int compare_nodes(const void *left, const void *right)
 /* The winner of nodes[0 … count): all rules, all at one path. */
 static struct node pick_rule(const struct node *nodes, size_t count)
 {
-    const struct node *best = NULL;
+    const struct node *best = NULL, *plain = NULL; /* plain: without RULE_PROTECT */
     uint32_t cap = ACCESS_RW;
     const char *cap_why = NULL;
 
@@ -333,14 +333,22 @@ static struct node pick_rule(const struct node *nodes, size_t count)
                 cap = nodes[i].rule->access;
                 cap_why = nodes[i].why;
             }
-        } else if (!best || precedence_compare(nodes[i].rule, best->rule) > 0) {
-            best = &nodes[i];
+            continue;
         }
+        if (!best || precedence_compare(nodes[i].rule, best->rule) > 0)
+            best = &nodes[i];
+        if (!(nodes[i].rule->flags & RULE_PROTECT) &&
+            (!plain || precedence_compare(nodes[i].rule, plain->rule) > 0))
+            plain = &nodes[i];
     }
+    if (plain && plain->rule->access <= best->rule->access)
+        best = plain; /* as strict, and it does not ask what lies above */
 
     struct node result = best ? *best : nodes[0];
 
     result.cap = cap;
+    if (plain && best != plain && (best->rule->flags & RULE_PROTECT))
+        result.without = plain->rule;
     if (!best)
         result.rule = NULL;
     if (cap_why)

@@ -240,6 +240,9 @@ static int32_t protect_hooks(struct scan *s, const char *top, const struct git_c
     int32_t r = s->git_global ? ABX_OK : read_global(s);
     const struct git_config *sources[] = { c, s->git_global };
 
+    if (r != ABX_OK || !s->git_global)
+        return r;
+
     for (size_t i = 0; i < ARRAY_LEN(sources) && r == ABX_OK; i++)
         for (size_t j = 0; j < sources[i]->hook_count && r == ABX_OK; j++) {
             const char *path = expand(s, top, sources[i]->hooks[j]);

@@ -34,7 +34,7 @@ struct scan {
     struct resolve_base own_home;        /* passwd's, where HOME says something else */
     uint32_t entries;                    /* looked at so far */
 
-    struct walk_search **searches; /* walk.c: still to be carried out */
+    struct walk_search *searches; /* walk.c: still to be carried out */
     size_t search_count, search_room;
     const char **roots; /* protect.c: writable roots that are searched for names */
     const char **skips; /* and what is left out of that */

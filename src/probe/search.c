@@ -17,7 +17,7 @@ static int32_t add_search(struct scan *s, struct walk_search search)
 {
     if (s->search_count == s->search_room) {
         size_t room = s->search_room ? 2 * s->search_room : 32;
-        struct walk_search **grown = arena_alloc(s->arena, room, sizeof(struct walk_search *));
+        struct walk_search *grown = arena_alloc(s->arena, room, sizeof *grown);
         if (!grown)
             return err_nomem(s->err);
         if (s->search_count)
@@ -25,11 +25,7 @@ static int32_t add_search(struct scan *s, struct walk_search search)
         s->searches = grown;
         s->search_room = room;
     }
-    struct walk_search *own = arena_alloc(s->arena, 1, sizeof *own);
-    if (!own)
-        return err_nomem(s->err);
-    *own = search;
-    s->searches[s->search_count++] = own;
+    s->searches[s->search_count++] = search;
     return ABX_OK;
 }
 

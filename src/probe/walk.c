@@ -34,7 +34,7 @@
 #include "policy/precedence.h"
 #include "probe/protect.h"
 
-#define WALK_BUFFER      ((size_t)64 << 10)
+#define WALK_BUFFER      ((size_t)16 << 10)
 #define WALK_MAX_PENDING ((size_t)256 << 20) /* names of subdirectories of one directory */
 #define WALK_CLOCK_EVERY 1024u               /* entries */
 
@@ -46,7 +46,7 @@ struct walk_state {
 
 struct walk {
     struct scan *scan;
-    struct walk_search **searches; /* sorted by where they start */
+    struct walk_search *searches; /* sorted by where they start */
     size_t search_count, waiting;
     struct walk_state *states; /* a stack: those of each open directory */
     size_t state_count, state_room;
@@ -272,7 +272,7 @@ static size_t find_search(const struct walk *w, const char *path)
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (precedence_path_order(w->searches[middle]->start.path, path) < 0)
+        if (precedence_path_order(w->searches[middle].start.path, path) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -296,8 +296,8 @@ static int32_t start_searches(struct walk *w, size_t first)
     if (!w->waiting)
         return ABX_OK;
     for (size_t i = find_search(w, dir_path(w));
-         i < w->search_count && str_eq(w->searches[i]->start.path, dir_path(w)); i++) {
-        struct walk_search *search = w->searches[i];
+         i < w->search_count && str_eq(w->searches[i].start.path, dir_path(w)); i++) {
+        struct walk_search *search = &w->searches[i];
 
         if (search->started)
             continue;
@@ -415,8 +415,8 @@ static int32_t start_unreadable(struct walk *w, const char *path)
     struct scan *s = w->scan;
 
     for (size_t i = find_search(w, path);
-         i < w->search_count && str_eq(w->searches[i]->start.path, path); i++) {
-        const struct walk_search *search = w->searches[i];
+         i < w->search_count && str_eq(w->searches[i].start.path, path); i++) {
+        const struct walk_search *search = &w->searches[i];
         int32_t r = ABX_OK;
 
         if (!search->rule || search->rule->access == ACCESS_RW)
@@ -457,9 +457,9 @@ static int32_t walk_from(struct walk *w, const char *path)
 
 static int compare_searches(const void *left, const void *right)
 {
-    const struct walk_search *const *a = left, *const *b = right;
+    const struct walk_search *a = left, *b = right;
 
-    return precedence_path_order((*a)->start.path, (*b)->start.path);
+    return precedence_path_order(a->start.path, b->start.path);
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -488,7 +488,7 @@ static int32_t find_others(struct walk *w)
         w->others[access].count = n;
     }
     for (size_t i = 0; i < w->search_count; i++) {
-        const struct policy_rule *rule = w->searches[i]->rule;
+        const struct policy_rule *rule = w->searches[i].rule;
         if (rule && !(rule->flags & RULE_PROTECT))
             w->others[rule->access].pattern = true;
     }
@@ -498,7 +498,6 @@ static int32_t find_others(struct walk *w)
 static void walk_done(struct walk *w)
 {
     free(w->states);
-    free(w->buffer);
     buf_done(&w->path);
 }
 
@@ -516,16 +515,16 @@ int32_t walk_run(struct scan *s)
     buf_init(&w.path, RESOLVE_MAX_PATH);
     if (!w.search_count)
         return ABX_OK;
-    w.buffer = malloc(WALK_BUFFER);
+    w.buffer = arena_alloc(s->arena, WALK_BUFFER, 1);
     if (!w.buffer)
         return err_nomem(s->err);
-    qsort(w.searches, w.search_count, sizeof(struct walk_search *), compare_searches);
+    qsort(w.searches, w.search_count, sizeof *w.searches, compare_searches);
     r = find_others(&w);
     for (size_t i = 0; i < w.search_count && r == ABX_OK; i++)
-        if (!w.searches[i]->started) {
+        if (!w.searches[i].started) {
             w.state_count = 0;
-            r = walk_from(&w, w.searches[i]->start.path);
-            w.searches[i]->started = true;
+            r = walk_from(&w, w.searches[i].start.path);
+            w.searches[i].started = true;
         }
     s->search_count = s->search_room = 0;
     s->searches = NULL;

@@ -24,6 +24,25 @@ static void names_that_exist_deeper_are_protected(void **state)
     has_not(t, "@/home/w/a/plain");
 }
 
+/* The name's rule is exact and the pattern is not, but protection never shows what is hidden. */
+static void a_pattern_hides_protected_names(void **state)
+{
+    struct tree *t = *state;
+
+    make_file(t, "/home/w/.npmrc", "");
+    make_file(t, "/home/w/sub/.envrc", "");
+    make_file(t, "/home/w/.vscode/x", "");
+    rule(t, "filesystem.exclude", "**/.[ne]*rc");
+    rule(t, "filesystem.rw", "**/.vscode");
+    run(t);
+    has(t, "mask-file @/home/w/.npmrc\n");
+    has(t, "mask-file @/home/w/sub/.envrc\n");
+    has(t, "bind-ro @/home/w/.vscode\n");
+    rule(t, "filesystem.rw", ".vscode"); /* an exact grant counts more than protection */
+    run(t);
+    has_not(t, "bind-ro @/home/w/.vscode\n");
+}
+
 static void links_with_a_protected_name_are_held_at_both_ends(void **state)
 {
     struct tree *t = *state;
@@ -244,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PROTECT_TEST(names_that_exist_deeper_are_protected),
+        PROTECT_TEST(a_pattern_hides_protected_names),
         PROTECT_TEST(links_with_a_protected_name_are_held_at_both_ends),
         PROTECT_TEST(what_the_host_runs_anyway_is_not_searched),
         PROTECT_TEST(a_root_inside_a_root_has_all_its_levels),
