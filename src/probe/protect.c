@@ -219,16 +219,36 @@ static int32_t see_name(struct scan *s, const struct protect_dir *d, const char 
     return ABX_OK;
 }
 
-/* What a bare repository has at its top, apart from what is to be protected. */
+/* What a bare repository has at its top. */
+enum bare_sign { BARE_HEAD = 1, BARE_OBJECTS = 2, BARE_REFS = 4, BARE_CONFIG = 8 };
+
 static unsigned bare_sign(const char *name, unsigned type)
 {
-    bool dir = type == DT_DIR || type == DT_UNKNOWN || type == DT_LNK;
+    static const struct {
+        const char *name;
+        unsigned sign;
+        bool is_dir;
+    } signs[] = {
+        { "HEAD", BARE_HEAD, false },
+        { "config", BARE_CONFIG, false },
+        { "objects", BARE_OBJECTS, true },
+        { "refs", BARE_REFS, true },
+    };
 
-    if (str_eq(name, "HEAD"))
-        return type == DT_DIR ? 0 : 1;
-    if (str_eq(name, "objects"))
-        return dir ? 2 : 0;
-    return str_eq(name, "refs") && dir ? 4 : 0;
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (name[0] == signs[i].name[0] && str_eq(name, signs[i].name))
+            return type == DT_UNKNOWN || type == DT_LNK || (type == DT_DIR) == signs[i].is_dir
+                       ? signs[i].sign
+                       : 0;
+    return 0;
+}
+
+/* One sign may be missing: taking it away for a while must not open the rest. */
+static bool is_bare(unsigned signs)
+{
+    if (signs & BARE_HEAD)
+        return signs & (BARE_OBJECTS | BARE_REFS);
+    return (signs & BARE_OBJECTS) && (signs & BARE_REFS) && (signs & BARE_CONFIG);
 }
 
 int32_t protect_see(struct scan *s, struct protect_dir *d, const char *name, unsigned type)
@@ -243,8 +263,7 @@ int32_t protect_see(struct scan *s, struct protect_dir *d, const char *name, uns
 
 int32_t protect_seen(struct scan *s, const struct protect_dir *d)
 {
-    /* Two of three: taking one away for a while must not open it. */
-    bool bare = (d->signs & (d->signs - 1)) != 0;
+    bool bare = is_bare(d->signs);
 
     if (!(s->policy->presets & (PRESET_GIT | PRESET_GIT_STRICT)) || (!d->has_git && !bare))
         return ABX_OK;

@@ -137,8 +137,9 @@ static void nested_and_bare_repositories_are_protected(void **state)
     make_git(t, "/home/w/v/dep/.git");
     make_file(t, "/home/w/v/broken/.git/config", "");
     make_git(t, "/home/w/v/bare");
-    make_dir(t, "/home/w/v/half/objects"); /* one sign is none */
-    make_file(t, "/home/w/v/half/config", "");
+    make_dir(t, "/home/w/v/half/objects"); /* names that a project may have, too */
+    make_dir(t, "/home/w/v/half/refs");
+    make_dir(t, "/home/w/v/half/config");
     only(t, "@git");
     rule(t, "filesystem.presets", "@base");
     no_names(t);
