@@ -287,3 +287,35 @@ pattern_of() {
     run box -C "$O" -- touch made
     [ -e "$O/made" ]
 }
+
+@test "a trailing ** hides all that is below, and the directory itself stays" {
+    mkdir -p "$W/dir/sub" "$W/dir/.hid"
+    echo "$SECRET" | tee "$W/dir/f" "$W/dir/sub/g" "$W/dir/.hid/h" >/dev/null
+    own "$W"
+    OPTIONS+=(--exclude 'dir/**')
+    run inside 'cat dir/f dir/sub/g dir/.hid/h; ls dir/sub dir/.hid; ls -d dir'
+    [[ $output != *"$SECRET"* ]]
+    [[ $output == *dir ]]
+    inside 'set -e; echo own >dir/new; cat dir/new'
+}
+
+@test "** in the middle spans any number of directories" {
+    mkdir -p "$W/a/x/y" "$W/b/x"
+    echo "$SECRET" | tee "$W/a/key" "$W/a/x/key" "$W/a/x/y/key" >/dev/null
+    echo open >"$W/b/x/key"
+    own "$W"
+    OPTIONS+=(--exclude 'a/**/key')
+    [ "$(inside 'cat a/key a/x/key a/x/y/key b/x/key' 2>/dev/null)" = open ]
+}
+
+@test "a working directory inside a hidden one is there, its siblings are not" {
+    OPTIONS=(--exclude "$T")
+    [ "$(inside 'set -e; echo own >made; cat made; ls "$O" 2>/dev/null || echo hidden')" = $'own\nhidden' ]
+    OPTIONS=(--exclude .)
+    run inside 'echo ran'
+    [ "$status" -eq 125 ]
+    [[ $output == *"hidden in the sandbox"* ]]
+    OPTIONS=(--exclude "$T" --set 'filesystem.presets=!@all')
+    run inside 'echo ran'
+    [ "$status" -eq 125 ]
+}

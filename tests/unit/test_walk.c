@@ -226,6 +226,31 @@ static void thousands_of_matches_are_thousands_of_masks(void **state)
     assert_int_equal(masks, 3000);
 }
 
+static void more_masks_than_a_plan_holds_are_refused(void **state)
+{
+    static const struct policy_rule rule = { ACCESS_EXCLUDE, ORIGIN_CALL, RULE_GLOB, "**/f*", "x" };
+    size_t count = PLAN_MAX_MOUNTS + 1;
+    struct facts_case c;
+    struct plan plan = { 0 };
+    abx_error *err = NULL;
+
+    (void)state;
+    case_init(&c);
+    struct path_fact *paths = arena_alloc(&c.arena, count, sizeof *paths);
+    assert_non_null(paths);
+    for (size_t i = 0; i < count; i++) {
+        paths[i] = (struct path_fact){ .rule = &rule, .why = "x **/f*", .exists = true };
+        paths[i].path = arena_printf(&c.arena, "/w/f%zu", i);
+    }
+    c.facts.paths = paths;
+    c.facts.path_count = count;
+    assert_int_equal(mounts_compile(&c.policy, &c.facts, &c.arena, &plan, &err), ABX_E_CONFIG);
+    assert_non_null(strstr(abx_error_message(err), "at most 65536 are possible"));
+    assert_non_null(strstr(abx_error_hint(err), "name parents"));
+    abx_error_free(err);
+    case_done(&c);
+}
+
 static void special_characters_above_a_pattern_mean_themselves(void **state)
 {
     static const char *const dirs[] = { "[ab]", "st*r", "q?", "back\\slash", "{x}", "new\nline" };
@@ -262,6 +287,7 @@ int main(void)
         WALK_TEST(links_are_not_followed_and_loops_end),
         WALK_TEST(directories_that_cannot_be_listed_are_denied_or_named),
         WALK_TEST(thousands_of_matches_are_thousands_of_masks),
+        cmocka_unit_test(more_masks_than_a_plan_holds_are_refused),
         WALK_TEST(special_characters_above_a_pattern_mean_themselves),
     };
 
