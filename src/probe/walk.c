@@ -213,6 +213,7 @@ static int32_t visit_entry(struct walk *w, struct walk_dir *d, const struct dire
         bool match = false;
 
         if (!state->search->rule) {
+            d->names.path = dir_path(w); /* the buffer may have moved */
             r = protect_see(w->scan, &d->names, name, entry->d_type);
             enter = enter || (maybe_dir && names_enter(w, state, name));
             continue;
@@ -396,11 +397,10 @@ static int32_t walk_directory(struct walk *w, int fd, unsigned depth, size_t fir
         return refuse_size(w, &d, "levels", SCAN_MAX_DEPTH);
     for (size_t i = d.first; i < d.end; i++)
         if (!w->states[i].search->rule)
-            d.names = (struct protect_dir){ .fd = fd,
-                                            .path = dir_path(w),
-                                            .root = w->states[i].search->start.path };
+            d.names = (struct protect_dir){ .fd = fd, .root = w->states[i].search->start.path };
     buf_init(&d.pending, WALK_MAX_PENDING);
     r = read_entries(w, &d);
+    d.names.path = dir_path(w);
     if (r == ABX_OK && d.names.root)
         r = protect_seen(w->scan, &d.names);
     for (size_t at = 0; r == ABX_OK && at < d.pending.len; at += strlen(d.pending.data + at) + 1)

@@ -6,7 +6,8 @@ usage: access.py check AGENTBOX DIR SEED ROUNDS     access.py try LIST
 
 check makes random trees (odd names, symlinks, hard links) and random rules (exact, patterns, nested,
 absent), lets one sandbox each try every path, and compares with a model of the table: the longest
-path wins, then an exact one, then the later layer, then the stricter. Prints the seed and what
+path wins, then an exact one, then the later layer, then the stricter. In every third round names are
+protected: that may only narrow, hides nothing, and leaves no way to change such a name. Prints the seed and what
 differs; a round is repeated by giving its seed and 1. try is the part inside: for each path of the
 list it tries to read, write, create, rename and unlink, undoes what worked, and prints letters.
 
@@ -22,7 +23,8 @@ import sys
 EXCLUDE, RO, RW = 0, 1, 2
 OPTION = {EXCLUDE: b"--exclude", RO: b"--ro", RW: b"--rw"}
 NAMES = [b"a", b"b", b"c", b"a-", b"ab", b"z", b"[z]", b"x y", b"new\nline", b"\xff\xfe", b"-d",
-         b"st*r", b"q?", b"back\\s", b".hid", b"$(x)", b"'\""]
+         b"st*r", b"q?", b"back\\s", b".hid", b"$(x)", b"'\"", b".envrc", b".vscode", b".mcp.json"]
+PROTECTED = NAMES[-3:]
 
 
 # ---- inside ---------------------------------------------------------------------------------------
@@ -283,6 +285,24 @@ class Model:
         return "nn" if free else ""
 
 
+class Protected(Model):
+    """The same with protected names: what is allowed at most, and what must not be."""
+
+    def is_protected(self, path):
+        """Below the top, and no rule but those about the top speaks about it."""
+        below = path[len(self.world.top) + 1:].split(b"/")
+        name = next((i for i, part in enumerate(below) if part in PROTECTED), None)
+        return (name is not None and name <= 5 and self.verdict(self.world.top) == RW
+                and not any(path == claim[0] or path.startswith(claim[0] + b"/")
+                            for claim in self.claims if claim[0] != self.world.top))
+
+    def agrees(self, path, letters):
+        most = super().letters(path)
+        if self.is_protected(path) and path not in self.world.links:
+            return letters.replace("-", "") == most.replace(most.lstrip("r"), "")
+        return set(letters) - {"-"} <= set(most) and ("r" in letters) == ("r" in most)
+
+
 JUDGES = {"model": Model}
 
 
@@ -320,9 +340,10 @@ def one_round(agentbox, place, seed):
     entries = entries_of(world)
     with open(place + b"/list", "wb") as file:
         file.write(b"".join(entry + b"\0" for entry in entries))
+    names = seed % 3 == 0
     result = subprocess.run(
         [agentbox, b"run", b"-q", b"--set", b"filesystem.presets=!@all", *options, b"--set",
-         b"filesystem.autoProtectDangerousFiles=false", b"--", sys.executable.encode(), b"-S",
+         b"filesystem.autoProtectDangerousFiles=" + (b"true" if names else b"false"), b"--", sys.executable.encode(), b"-S",
          os.path.abspath(__file__).encode(), b"try", place + b"/list"],
         cwd=world.top, capture_output=True, check=False, timeout=60)
     said = result.stdout.decode().split()
@@ -330,7 +351,13 @@ def one_round(agentbox, place, seed):
         print(f"seed {seed}: ended with {result.returncode}: {result.stderr.decode()}", options)
         return 1
     wrong = 0
-    for name, judge in JUDGES.items():
+    if names:
+        verdicts = Protected(world, rules)
+        for entry, letters in zip(entries, said):
+            if entry[:1] == b"P" and not verdicts.agrees(entry[1:], letters):
+                wrong += 1
+                print(f"seed {seed}: {entry[1:]!r}: kernel {letters}, with names protected")
+    for name, judge in JUDGES.items() if not names else ():
         verdicts = judge(world, rules)
         for entry, letters in zip(entries, said):
             kind, path = entry[:1], entry[1:]
