@@ -3,7 +3,7 @@
 # The table of precedence against the kernel: random trees and rules, every path tried.
 load ../lib/e2e
 
-ROUNDS=${ABX_ROUNDS:-100}
+ROUNDS=${ABX_ROUNDS:-60}
 
 @test "every path can be read, written, made, renamed and removed exactly as the rules say" {
     local seed=${ABX_SEED:-$((RANDOM * 32768 + RANDOM))}
