@@ -11,8 +11,11 @@ protected: that may only narrow, hides nothing, and leaves no way to change such
 differs; a round is repeated by giving its seed and 1. try is the part inside: for each path of the
 list it tries to read, write, create, rename and unlink, undoes what worked, and prints letters.
 
-Whoever else gives verdicts about paths is put to the same test by a function in JUDGES.
+Whoever else gives verdicts about paths is put to the same test by a function in JUDGES: `agentbox why`
+where the program has it.
 """
+import collections
+import json
 import os
 import random
 import re
@@ -303,7 +306,49 @@ class Protected(Model):
         return set(letters) - {"-"} <= set(most) and ("r" in letters) == ("r" in most)
 
 
-JUDGES = {"model": Model}
+# ---- judges ---------------------------------------------------------------------------------------
+
+Run = collections.namedtuple("Run", "agentbox options world rules names entries said")
+
+
+def judge_model(run):
+    """What the model would have said, where the kernel says otherwise."""
+    model = (Protected if run.names else Model)(run.world, run.rules)
+    for entry, letters in zip(run.entries, run.said):
+        path = entry[1:]
+        if entry[:1] == b"N":
+            right = model.make(path) or "-"
+            if not run.names and letters != right:
+                yield path, letters, "model " + right
+        elif run.names:
+            if not model.agrees(path, letters):
+                yield path, letters, "with names protected"
+        elif letters != (model.letters(path) or "-"):
+            yield path, letters, "model " + model.letters(path)
+
+
+def judge_why(run):
+    """The same for `why read` and `why write`."""
+    if subprocess.run([run.agentbox, b"help", b"why"], capture_output=True, check=False).returncode:
+        return
+    for word, signs in ((b"read", "r"), (b"write", "wcn")):
+        tried = [(entry[1:], letters) for entry, letters in zip(run.entries, run.said)
+                 if word == b"read" and entry[:1] == b"P"
+                 or word == b"write" and entry[1:] not in run.world.links]
+        result = subprocess.run(
+            [run.agentbox, b"why", *run.options, b"--json", word, *[path for path, _ in tried]],
+            cwd=run.world.top, capture_output=True, check=False)
+        lines = result.stdout.decode(errors="replace").splitlines()
+        if len(lines) != len(tried):
+            yield word, str(len(tried)), "why: " + result.stderr.decode(errors="replace")
+            return
+        for (path, letters), line in zip(tried, lines):
+            verdict = json.loads(line)["verdict"]
+            if (verdict == "allow") != any(sign in letters for sign in signs):
+                yield path, letters, f"why {word.decode()}: {verdict}"
+
+
+JUDGES = [judge_model, judge_why]
 
 
 # ---- outside --------------------------------------------------------------------------------------
@@ -341,9 +386,10 @@ def one_round(agentbox, place, seed):
     with open(place + b"/list", "wb") as file:
         file.write(b"".join(entry + b"\0" for entry in entries))
     names = seed % 3 == 0
+    options = [b"--set", b"filesystem.presets=!@all", *options, b"--set",
+               b"filesystem.autoProtectDangerousFiles=" + (b"true" if names else b"false")]
     result = subprocess.run(
-        [agentbox, b"run", b"-q", b"--set", b"filesystem.presets=!@all", *options, b"--set",
-         b"filesystem.autoProtectDangerousFiles=" + (b"true" if names else b"false"), b"--", sys.executable.encode(), b"-S",
+        [agentbox, b"run", b"-q", *options, b"--", sys.executable.encode(), b"-S",
          os.path.abspath(__file__).encode(), b"try", place + b"/list"],
         cwd=world.top, capture_output=True, check=False, timeout=60)
     said = result.stdout.decode().split()
@@ -351,20 +397,10 @@ def one_round(agentbox, place, seed):
         print(f"seed {seed}: ended with {result.returncode}: {result.stderr.decode()}", options)
         return 1
     wrong = 0
-    if names:
-        verdicts = Protected(world, rules)
-        for entry, letters in zip(entries, said):
-            if entry[:1] == b"P" and not verdicts.agrees(entry[1:], letters):
-                wrong += 1
-                print(f"seed {seed}: {entry[1:]!r}: kernel {letters}, with names protected")
-    for name, judge in JUDGES.items() if not names else ():
-        verdicts = judge(world, rules)
-        for entry, letters in zip(entries, said):
-            kind, path = entry[:1], entry[1:]
-            right = (verdicts.letters(path) if kind == b"P" else verdicts.make(path)) or "-"
-            if right != letters:
-                wrong += 1
-                print(f"seed {seed}: {path!r}: kernel {letters}, {name} {right}")
+    for judge in JUDGES:
+        for path, letters, right in judge(Run(agentbox, options, world, rules, names, entries, said)):
+            wrong += 1
+            print(f"seed {seed}: {path!r}: kernel {letters}, {right}")
     if wrong:
         print(f"seed {seed}:", *options, sep="\n    ")
     return wrong
