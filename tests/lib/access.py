@@ -4,15 +4,16 @@
 
 usage: access.py check AGENTBOX DIR SEED ROUNDS     access.py try LIST
 
-check makes random trees (odd names, symlinks, hard links) and random rules (exact, patterns, nested,
-absent), lets one sandbox each try every path, and compares with a model of the table: the longest
-path wins, then an exact one, then the later layer, then the stricter. In every third round names are
-protected: that may only narrow, hides nothing, and leaves no way to change such a name. Prints the seed and what
-differs; a round is repeated by giving its seed and 1. try is the part inside: for each path of the
-list it tries to read, write, create, rename and unlink, undoes what worked, and prints letters.
+check makes random trees (odd names, symlinks, hard links) and random rules (exact, patterns,
+nested, absent), lets one sandbox each try every path, and compares with a model of the table: the
+longest path wins, then an exact one, then the later layer, then the stricter. In every third round
+names are protected: that may only narrow, hides nothing, and leaves no way to change such a name.
+Prints the seed and what differs; a round is repeated by giving its seed and 1. try is the part
+inside: for each path of the list it tries to read, write, create, rename and unlink, undoes what
+worked, and prints letters.
 
-Whoever else gives verdicts about paths is put to the same test by a function in JUDGES: `agentbox why`
-where the program has it.
+Whoever else gives verdicts about paths is put to the same test by a function in JUDGES: `agentbox
+why` where the program has it.
 """
 import collections
 import json
@@ -30,7 +31,7 @@ NAMES = [b"a", b"b", b"c", b"a-", b"ab", b"z", b"[z]", b"x y", b"new\nline", b"\
 PROTECTED = NAMES[-3:]
 
 
-# ---- inside ---------------------------------------------------------------------------------------
+# ---- inside -------------------------------------------------------------------------------------
 
 def works(action):
     """Whether the system lets it happen."""
@@ -102,7 +103,7 @@ def role_try(path):
         print((try_make if entry[:1] == b"N" else try_path)(entry[1:]) or "-")
 
 
-# ---- the world ------------------------------------------------------------------------------------
+# ---- the world ----------------------------------------------------------------------------------
 
 class World:
     """A random tree with random rules."""
@@ -210,7 +211,8 @@ def matches(parts, names):
         if len(parts) == 1:
             return bool(names)
         return any(matches(parts[1:], names[i:]) for i in range(len(names) + 1))
-    return bool(names) and bool(component(parts[0]).match(names[0])) and matches(parts[1:], names[1:])
+    return (bool(names) and bool(component(parts[0]).match(names[0]))
+            and matches(parts[1:], names[1:]))
 
 
 class Rule:
@@ -306,7 +308,7 @@ class Protected(Model):
         return set(letters) - {"-"} <= set(most) and ("r" in letters) == ("r" in most)
 
 
-# ---- judges ---------------------------------------------------------------------------------------
+# ---- judges -------------------------------------------------------------------------------------
 
 Run = collections.namedtuple("Run", "agentbox options world rules names entries said")
 
@@ -351,7 +353,7 @@ def judge_why(run):
 JUDGES = [judge_model, judge_why]
 
 
-# ---- outside --------------------------------------------------------------------------------------
+# ---- outside ------------------------------------------------------------------------------------
 
 def entries_of(world):
     """What is tried: all that exists, and the first missing part of what does not."""
@@ -398,7 +400,8 @@ def one_round(agentbox, place, seed):
         return 1
     wrong = 0
     for judge in JUDGES:
-        for path, letters, right in judge(Run(agentbox, options, world, rules, names, entries, said)):
+        run = Run(agentbox, options, world, rules, names, entries, said)
+        for path, letters, right in judge(run):
             wrong += 1
             print(f"seed {seed}: {path!r}: kernel {letters}, {right}")
     if wrong:
