@@ -12,17 +12,26 @@
 
 #include "base/defs.h"
 
-#define BENCH_PATH_MAX 256
-#define BENCH_ARGS_MAX 4096
-#define BENCH_RUNS_MAX 100000u
-#define BENCH_IDLE_MAX 5000u
-#define BENCH_WARM_UP  3u /* rounds that are run and not counted */
-#define BENCH_AT_ONCE  8u
-#define BENCH_MASKS    1000u
-#define BENCH_DEPTH    10u
-#define BENCH_USER     1001u /* the ordinary user that root measures as */
+#define BENCH_PATH_MAX  256
+#define BENCH_ARGS_MAX  4096
+#define BENCH_RUNS_MAX  100000u
+#define BENCH_IDLE_MAX  5000u
+#define BENCH_FILES_MAX 2000000u
+#define BENCH_WARM_UP   3u /* rounds that are run and not counted */
+#define BENCH_AT_ONCE   8u
+#define BENCH_MASKS     1000u
+#define BENCH_DEPTH     10u
+#define BENCH_USER      1001u /* the ordinary user that root measures as */
 
-enum part { PART_STARTUP, PART_THROUGHPUT, PART_MEMORY, PART_MASKS, PART_CALLS, PART_COUNT };
+enum part {
+    PART_STARTUP,
+    PART_THROUGHPUT,
+    PART_MEMORY,
+    PART_MASKS,
+    PART_WALK,
+    PART_CALLS,
+    PART_COUNT
+};
 enum unit { UNIT_MS, UNIT_PER_S, UNIT_KIB, UNIT_NS };
 enum who { WHO_ROOT, WHO_USER, WHO_COUNT };
 
@@ -58,9 +67,10 @@ struct place {
 struct bench {
     char agentbox[BENCH_PATH_MAX], probe[BENCH_PATH_MAX]; /* copies that every user can execute */
     const char *bwrap;                                    /* NULL: not there */
-    unsigned runs, idle;
-    bool realtime; /* start-up is measured under SCHED_RR */
-    bool tmpfs;    /* the places are on one of our own */
+    unsigned runs, idle, files;
+    char tree[BENCH_PATH_MAX]; /* of so many files, the same for all */
+    bool realtime;             /* start-up is measured under SCHED_RR */
+    bool tmpfs;                /* the places are on one of our own */
     struct place places[WHO_COUNT];
     const struct place *place; /* of the measuring process */
     struct summary *cells;     /* likewise */
@@ -119,6 +129,8 @@ int startup_measure(const struct bench *b);
 int throughput_measure(const struct bench *b);
 int memory_measure(const struct bench *b);
 int masks_measure(const struct bench *b);
+int walk_make(struct bench *b, const char *dir);
+int walk_measure(const struct bench *b);
 int calls_measure(const struct bench *b);
 
 /* ---- report.c ---- */

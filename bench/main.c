@@ -33,11 +33,12 @@
 
 #define RT_PRIORITY 5
 
-enum { OPT_RUNS, OPT_IDLE, OPT_AS, OPT_NORMAL, OPT_DISK, OPT_JSON, OPT_HELP };
+enum { OPT_RUNS, OPT_IDLE, OPT_FILES, OPT_AS, OPT_NORMAL, OPT_DISK, OPT_JSON, OPT_HELP };
 
 static const struct opt_spec specs[] = {
     { OPT_RUNS, 'n', "runs", "N", "Runs of each kind (120)." },
     { OPT_IDLE, 0, "idle", "N", "Idle sandboxes at once (500)." },
+    { OPT_FILES, 0, "files", "N", "Files in the tree of the walk (30,000)." },
     { OPT_AS, 0, "as", "root|user", "Measure as one of the two only." },
     { OPT_NORMAL, 0, "normal", NULL, "Start-up under the normal scheduler, also as root." },
     { OPT_DISK, 0, "disk", NULL, "All directories on the disk (/var/tmp), also as root." },
@@ -48,7 +49,7 @@ static const struct opt_spec specs[] = {
 static int (*const measure[PART_COUNT])(const struct bench *) = {
     [PART_STARTUP] = startup_measure, [PART_THROUGHPUT] = throughput_measure,
     [PART_MEMORY] = memory_measure,   [PART_MASKS] = masks_measure,
-    [PART_CALLS] = calls_measure,
+    [PART_WALK] = walk_measure,       [PART_CALLS] = calls_measure,
 };
 
 struct choice {
@@ -109,6 +110,9 @@ static int parse(int argc, char **argv, struct bench *b, struct choice *choice)
             break;
         case OPT_IDLE:
             r = parse_number(o.value, BENCH_IDLE_MAX, &b->idle);
+            break;
+        case OPT_FILES:
+            r = parse_number(o.value, BENCH_FILES_MAX, &b->files);
             break;
         case OPT_AS:
             r = parse_who(o.value, choice);
@@ -259,7 +263,9 @@ static int copy_programs(struct bench *b, const char *dir)
 
 int main(int argc, char **argv)
 {
-    static struct bench b = { .runs = 120, .idle = 500, .realtime = true, .tmpfs = true };
+    static struct bench b = {
+        .runs = 120, .idle = 500, .files = 30000, .realtime = true, .tmpfs = true
+    };
     char dir[] = "/var/tmp/abx-bench.XXXXXX";
     bool root = geteuid() == 0;
     struct choice choice = { .who = { root, true } };
@@ -277,7 +283,8 @@ int main(int argc, char **argv)
     (void)signal(SIGINT, SIG_IGN); /* Ctrl-C ends the measuring process; we then clean up */
     b.realtime = b.realtime && can_realtime();
     b.bwrap = access(BWRAP_PATH, X_OK) == 0 ? BWRAP_PATH : NULL;
-    int r = copy_programs(&b, dir) < 0 || place_make(&b, dir, root) < 0
+    int r = copy_programs(&b, dir) < 0 || place_make(&b, dir, root) < 0 ||
+                    (choice.parts[PART_WALK] && walk_make(&b, dir) < 0)
                 ? -1
                 : measure_all(&b, &choice, table);
     if (choice.json)

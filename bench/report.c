@@ -51,6 +51,7 @@ static const struct {
     [PART_THROUGHPUT] = { "throughput", "8 at once" },
     [PART_MEMORY] = { "memory", "memory of one idle sandbox among many" },
     [PART_MASKS] = { "masks", "1,000 denied paths" },
+    [PART_WALK] = { "walk", "a tree of many files" },
     [PART_CALLS] = { "calls", "calls inside a sandbox" },
 };
 

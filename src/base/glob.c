@@ -11,10 +11,14 @@
  * Pattern and text are hostile byte strings. A position in a string of n bytes is the start of a
  * component; n + 1 stands for "behind the last one" (as if a slash followed the end), so that the
  * empty component and the end are different things.
+ *
+ * Split patterns are the textbook automaton: a state is a part that the next component may meet,
+ * and "**" is a state that stays.
  */
 #include "base/glob.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define NONE SIZE_MAX
 
@@ -227,4 +231,125 @@ bool glob_may_match_below(const char *pattern, size_t pattern_len, const char *d
         ti += tn + 1;
     }
     return pi <= pattern_len;
+}
+
+/* ---- one component at a time ---- */
+
+enum part_kind { PART_LITERAL, PART_SUFFIX, PART_ANY, PART_PATTERN, PART_GLOBSTAR };
+
+/* Takes backslashes out of a part that needs nothing else; false: it needs matching. */
+static bool unescape(const char *text, size_t len, char *to, size_t *ret_len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '*' || text[i] == '?' || text[i] == '[')
+            return false;
+        if (text[i] == '\\')
+            i++;
+        to[n++] = text[i];
+    }
+    *ret_len = n;
+    return true;
+}
+
+static bool make_part(struct arena *arena, const char *text, size_t len, struct glob_part *ret)
+{
+    bool star = len > 0 && text[0] == '*';
+    char *copy = arena_alloc(arena, len + 1, 1);
+    size_t n;
+
+    if (!copy)
+        return false;
+    if (is_globstar(text, len)) {
+        *ret = (struct glob_part){ .kind = PART_GLOBSTAR };
+    } else if (unescape(text + star, len - star, copy, &n)) {
+        *ret = (struct glob_part){ copy, (uint32_t)n,
+                                   !star ? PART_LITERAL
+                                   : n   ? PART_SUFFIX
+                                         : PART_ANY };
+    } else {
+        memcpy(copy, text, len);
+        *ret = (struct glob_part){ copy, (uint32_t)len, PART_PATTERN };
+    }
+    return true;
+}
+
+int glob_split(struct arena *arena, const char *pattern, size_t len, struct glob_parts *ret)
+{
+    size_t count = 1;
+    int r = glob_check(pattern, len);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < len; i++)
+        count += pattern[i] == '/';
+    if (count > GLOB_MAX_PARTS)
+        return -E2BIG;
+
+    struct glob_part *list = arena_alloc(arena, count, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    for (size_t at = 0, i = 0; at <= len; i++) {
+        size_t n = component_length(pattern, len, at);
+
+        if (!make_part(arena, pattern + at, n, &list[i]))
+            return -ENOMEM;
+        at += n + 1;
+    }
+    *ret = (struct glob_parts){ list, (uint32_t)count };
+    return 0;
+}
+
+/* "**" may stand for nothing: then the part behind it is next. */
+static uint64_t with_skipped(const struct glob_parts *parts, uint64_t states)
+{
+    for (uint32_t i = 0; i + 1 < parts->count; i++)
+        if (parts->list[i].kind == PART_GLOBSTAR && (states >> i & 1))
+            states |= UINT64_C(1) << (i + 1);
+    return states;
+}
+
+uint64_t glob_begin(const struct glob_parts *parts)
+{
+    return with_skipped(parts, 1);
+}
+
+static bool part_fits(const struct glob_part *part, const char *name, size_t len)
+{
+    uint64_t steps = 0;
+
+    switch (part->kind) {
+    case PART_LITERAL:
+        return part->len == len && memcmp(part->text, name, len) == 0;
+    case PART_SUFFIX:
+        return part->len <= len && memcmp(part->text, name + len - part->len, part->len) == 0;
+    case PART_PATTERN:
+        return component_match(part->text, part->len, name, len, &steps);
+    default:
+        return true;
+    }
+}
+
+uint64_t glob_advance(const struct glob_parts *parts, uint64_t states, const char *name, size_t len,
+                      bool *ret_match)
+{
+    uint64_t next = 0, rest = states;
+
+    *ret_match = false;
+    while (rest) {
+        uint32_t i = (uint32_t)__builtin_ctzll(rest);
+        bool stays = parts->list[i].kind == PART_GLOBSTAR;
+
+        rest &= rest - 1;
+        if (!part_fits(&parts->list[i], name, len))
+            continue;
+        if (i + 1 == parts->count)
+            *ret_match = true;
+        if (stays)
+            next |= UINT64_C(1) << i;
+        else if (i + 1 < parts->count)
+            next |= UINT64_C(1) << (i + 1);
+    }
+    return next == states ? next : with_skipped(parts, next);
 }

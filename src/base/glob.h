@@ -16,9 +16,11 @@
 #ifndef ABX_BASE_GLOB_H
 #define ABX_BASE_GLOB_H
 
+#include "base/arena.h"
 #include "base/defs.h"
 
 #define GLOB_MAX_PATTERN 16384
+#define GLOB_MAX_PARTS   64
 
 /* 0, -EINVAL or -E2BIG. */
 int glob_check(const char *pattern, size_t len);
@@ -30,5 +32,25 @@ bool glob_may_match_below(const char *pattern, size_t pattern_len, const char *d
 /* glob_match that counts the bytes it looks at: at most 4 * (pattern_len + 1) * (text_len + 1). */
 bool glob_match_steps(const char *pattern, size_t pattern_len, const char *text, size_t text_len,
                       uint64_t *ret_steps);
+
+/*
+ * The same one component at a time, for a walker with many patterns. A pattern is split once; a set
+ * of states (bits) then says which of its parts the next component may meet.
+ */
+struct glob_part {
+    const char *text; /* LITERAL: without backslashes; SUFFIX: what follows the star */
+    uint32_t len;
+    uint32_t kind;
+};
+struct glob_parts {
+    const struct glob_part *list;
+    uint32_t count;
+};
+/* 0, -EINVAL, -ENOMEM, or -E2BIG: too long, or more than GLOB_MAX_PARTS components. */
+int glob_split(struct arena *arena, const char *pattern, size_t len, struct glob_parts *ret);
+uint64_t glob_begin(const struct glob_parts *parts);
+/* The states behind a component; 0: nothing below it can match. ret_match: it ends a match. */
+uint64_t glob_advance(const struct glob_parts *parts, uint64_t states, const char *name, size_t len,
+                      bool *ret_match);
 
 #endif

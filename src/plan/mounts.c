@@ -232,18 +232,20 @@ static void visit_rule(struct walk *w, const struct node *n)
 {
     struct region *r = here(w);
     struct region new = *r;
-    bool protects = n->rule && (n->rule->flags & RULE_PROTECT);
+    bool counts = name_counts(w, n->name_root);
+    const struct policy_rule *rule = counts ? n->rule : n->without;
+    bool protects = rule && (rule->flags & RULE_PROTECT) && !n->without;
 
-    if (!n->exists || !name_counts(w, n->name_root))
+    if (!n->exists || (!counts && !rule))
         return;
     new.path = n->path;
-    if (n->kind == NODE_RULE && n->rule)
-        new.uncapped = protects ? MIN_OF(n->rule->access, r->uncapped) : n->rule->access;
+    if (n->kind == NODE_RULE && rule)
+        new.uncapped = protects ? MIN_OF(rule->access, r->uncapped) : rule->access;
     new.cap = MIN_OF(r->cap, n->cap);
 
     uint32_t access = MIN_OF(new.uncapped, new.cap);
 
-    new.is_root = access == ACCESS_RW && n->rule && n->rule->access == ACCESS_RW;
+    new.is_root = access == ACCESS_RW &&rule && rule->access == ACCESS_RW;
     if (access != region_access(r) && n->path[1] && r->state != REGION_SYSTEM) {
         new.mask = NO_OP;
         if (access == ACCESS_EXCLUDE) {
@@ -435,8 +437,8 @@ static int32_t make_holds(struct walk *w, struct plan *plan)
             continue;
         if (plan->hold_count == LAUNCH_MAX_HOLDS) {
             int32_t r = err_new(w->err, ABX_E_CONFIG,
-                                "protect absent names in more than %d directories",
-                                LAUNCH_MAX_HOLDS);
+                                "protect absent names in more than %d directories, '%s' among them",
+                                LAUNCH_MAX_HOLDS, w->held[i]);
             err_subject(w->err, w->held[i]);
             err_hint(w->err, "name a common parent, or make the directories");
             return r;

@@ -30,6 +30,9 @@ struct collector {
     struct arena *arena;
     struct node *nodes;
     size_t count;
+    /* Only where a grant leads through a link: claims that can be trusted, sorted, and room. */
+    struct access_claim *claims, *above;
+    size_t claim_count;
     abx_error **err;
 };
 
@@ -109,30 +112,75 @@ static bool link_is_foreign(const struct collector *c, const struct path_fact *f
     return false;
 }
 
+static int compare_claims(const void *left, const void *right)
+{
+    const struct access_claim *a = left, *b = right;
+
+    return precedence_path_order(a->path, b->path);
+}
+
+/* All facts but grants through foreign links. */
+static int32_t collect_claims(struct collector *c)
+{
+    const struct facts *facts = c->facts;
+    size_t n = 0;
+
+    c->claims = arena_alloc(c->arena, facts->path_count, sizeof *c->claims);
+    c->above = arena_alloc(c->arena, facts->path_count, sizeof *c->above);
+    if (!c->claims || !c->above)
+        return err_nomem(c->err);
+    for (size_t i = 0; i < facts->path_count; i++) {
+        const struct path_fact *f = &facts->paths[i];
+        if (!fact_is_grant(f) || !link_is_foreign(c, f))
+            c->claims[n++] = (struct access_claim){ f->path, f->rule };
+    }
+    qsort(c->claims, n, sizeof *c->claims, compare_claims);
+    c->claim_count = n;
+    return ABX_OK;
+}
+
+/* Puts the claims at path behind the first n of c->above. */
+static size_t add_claims_at(struct collector *c, const char *path, size_t n)
+{
+    const struct access_claim key = { path, NULL };
+    size_t low = 0, high = c->claim_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_claims(&c->claims[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < c->claim_count && str_eq(c->claims[low].path, path); low++)
+        c->above[n++] = c->claims[low];
+    return n;
+}
+
 /* Such a rule may narrow what holds at its target, and is refused where it would widen it. */
 static int32_t check_foreign_link(struct collector *c, const struct path_fact *f, bool *ret_use)
 {
-    const struct facts *facts = c->facts;
-    struct access_claim *claims = arena_alloc(c->arena, facts->path_count, sizeof *claims);
     const struct policy_rule *decides;
+    int32_t r = c->claims ? ABX_OK : collect_claims(c);
     size_t n = 0;
 
-    if (!claims)
-        return err_nomem(c->err);
-    for (size_t i = 0; i < facts->path_count; i++) {
-        const struct path_fact *other = &facts->paths[i];
-        if (other != f && !(fact_is_grant(other) && link_is_foreign(c, other)))
-            claims[n++] = (struct access_claim){ other->path, other->rule };
+    if (r != ABX_OK)
+        return r;
+    for (const char *at = f->path;; at = path_parent(c->arena, at)) {
+        if (!at)
+            return err_nomem(c->err);
+        n = add_claims_at(c, at, n);
+        if (!at[1])
+            break;
     }
-    bool narrows = precedence_verdict(claims, n, f->path, &decides) >= f->rule->access;
+    bool narrows = precedence_verdict(c->above, n, f->path, &decides) >= f->rule->access;
 
     *ret_use = narrows && f->rule->access != ACCESS_RW;
     if (narrows || (f->rule->flags & RULE_GLOB) || f->rule->origin == ORIGIN_BUILTIN)
         return ABX_OK;
 
-    int32_t r = err_new(c->err, ABX_E_CONFIG,
-                        "%s: a symbolic link in a writable directory leads to '%s'", f->why,
-                        f->path);
+    r = err_new(c->err, ABX_E_CONFIG, "%s: a symbolic link in a writable directory leads to '%s'",
+                f->why, f->path);
     err_subject(c->err, f->path);
     err_hint(c->err, "if that is meant, name the target itself: '%s'", f->path);
     return r;
@@ -275,7 +323,7 @@ static int compare_nodes(const void *left, const void *right)
 /* The winner of nodes[0 … count): all rules, all at one path. */
 static struct node pick_rule(const struct node *nodes, size_t count)
 {
-    const struct node *best = NULL;
+    const struct node *best = NULL, *plain = NULL; /* plain: without RULE_PROTECT */
     uint32_t cap = ACCESS_RW;
     const char *cap_why = NULL;
 
@@ -285,14 +333,22 @@ static struct node pick_rule(const struct node *nodes, size_t count)
                 cap = nodes[i].rule->access;
                 cap_why = nodes[i].why;
             }
-        } else if (!best || precedence_compare(nodes[i].rule, best->rule) > 0) {
-            best = &nodes[i];
+            continue;
         }
+        if (!best || precedence_compare(nodes[i].rule, best->rule) > 0)
+            best = &nodes[i];
+        if (!(nodes[i].rule->flags & RULE_PROTECT) &&
+            (!plain || precedence_compare(nodes[i].rule, plain->rule) > 0))
+            plain = &nodes[i];
     }
+    if (plain && plain->rule->access <= best->rule->access)
+        best = plain; /* as strict, and it does not ask what lies above */
 
     struct node result = best ? *best : nodes[0];
 
     result.cap = cap;
+    if (plain && best != plain && (best->rule->flags & RULE_PROTECT))
+        result.without = plain->rule;
     if (!best)
         result.rule = NULL;
     if (cap_why)

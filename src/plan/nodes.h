@@ -28,9 +28,10 @@ enum node_kind {
 struct node {
     const char *path;
     enum node_kind kind;
-    const struct policy_rule *rule; /* RULE: the winner; NULL: only a ceiling lies here */
-    uint32_t cap;                   /* RULE: enum access; ACCESS_RW: no ceiling */
-    uint32_t place;                 /* COVER */
+    const struct policy_rule *rule;    /* RULE: the winner; NULL: only a ceiling lies here */
+    const struct policy_rule *without; /* RULE_PROTECT: who would win here without it, or NULL */
+    uint32_t cap;                      /* RULE: enum access; ACCESS_RW: no ceiling */
+    uint32_t place;                    /* COVER */
     bool exists, is_dir;
     uint64_t dev, ino;
     const char *why;

@@ -38,9 +38,12 @@ int precedence_compare(const struct policy_rule *a, const struct policy_rule *b)
     return (a->access < b->access) - (a->access > b->access);
 }
 
-/* The winning claim among those that match the first len bytes of path, taken as a path. */
+/*
+ * The winning claim among those that match the first len bytes of path, taken as a path; without
+ * those that have a flag of skipped.
+ */
 static const struct access_claim *winner_at(const struct access_claim *claims, size_t count,
-                                            const char *path, size_t len)
+                                            const char *path, size_t len, uint32_t skipped)
 {
     const struct access_claim *best = NULL;
     size_t best_len = 0;
@@ -49,7 +52,7 @@ static const struct access_claim *winner_at(const struct access_claim *claims, s
         const struct access_claim *c = &claims[i];
         size_t n = c->path[1] ? strlen(c->path) : 0;
 
-        if ((c->rule->flags & RULE_FINAL) || n > len || memcmp(c->path, path, n) != 0 ||
+        if ((c->rule->flags & skipped) || n > len || memcmp(c->path, path, n) != 0 ||
             (n < len && path[n] != '/'))
             continue;
         if (!best || n > best_len ||
@@ -68,7 +71,7 @@ static uint32_t uncapped(const struct access_claim *claims, size_t count, const 
 
     *ret_rule = NULL;
     for (;;) {
-        const struct access_claim *c = winner_at(claims, count, path, len);
+        const struct access_claim *c = winner_at(claims, count, path, len, RULE_FINAL);
         uint32_t access = c ? c->rule->access : (uint32_t)ACCESS_RO;
 
         if (access < cap) {
@@ -79,10 +82,17 @@ static uint32_t uncapped(const struct access_claim *claims, size_t count, const 
         }
         if (!c || !(c->rule->flags & RULE_PROTECT))
             return cap;
-        if (!c->path[1])
+        len = c->path[1] ? strlen(c->path) : 0;
+        const struct access_claim *other = winner_at(claims, count, path, len,
+                                                     RULE_FINAL | RULE_PROTECT);
+        if (other && strlen(other->path) == strlen(c->path)) {
+            if (other->rule->access < cap)
+                *ret_rule = other->rule;
+            return MIN_OF(cap, other->rule->access);
+        }
+        if (!len)
             return MIN_OF(cap, (uint32_t)ACCESS_RO);
         /* On to the parent of the protected path. */
-        len = strlen(c->path);
         while (path[len - 1] != '/')
             len--;
         len--;

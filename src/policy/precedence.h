@@ -7,9 +7,10 @@
  *   2. at equal length an exact path beats a pattern;
  *   3. then the later origin wins;
  *   4. then names.def yields to any other rule, and exclude beats ro beats rw.
- * A claim with RULE_PROTECT counts as the stricter of itself and what holds at its parent. Claims
- * with RULE_FINAL take no part in this: they are ceilings, and the strictest one that matches caps
- * the result. Where no claim matches, ACCESS_RO holds: readable, not writable.
+ * A claim with RULE_PROTECT only narrows: where it wins, it counts as the stricter of itself and
+ * what would hold without it, by another claim at the same path or else at its parent. Claims with
+ * RULE_FINAL take no part in this: they are ceilings, and the strictest one that matches caps the
+ * result. Where no claim matches, ACCESS_RO holds: readable, not writable.
  */
 #ifndef ABX_POLICY_PRECEDENCE_H
 #define ABX_POLICY_PRECEDENCE_H

@@ -33,6 +33,7 @@ static const struct {
 #define NAME_OF_LINT_PYTHON "@lint/python"
 #define NAME_OF_LINT_TS     "@lint/ts"
 
+#define GLOB       RULE_GLOB
 #define IF_PRESENT RULE_IF_PRESENT
 #define STORE      RULE_STORE
 #define PROTECT    RULE_PROTECT

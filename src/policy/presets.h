@@ -46,6 +46,7 @@ enum name_when {
     NAME_PRESENT, /* when it exists; in a writable home also when absent */
     NAME_INSIDE,  /* PARENT/NAME: also when absent, if the parent exists */
     NAME_PARENT,  /* itself only when absent; when it exists its NAME_INSIDE rows count */
+    NAME_SKIPPED, /* not protected, and no names are looked for below it */
 };
 struct name_row {
     const char *name;

@@ -23,8 +23,10 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "policy/presets.h"
+#include "probe/git.h"
+#include "probe/protect.h"
 #include "probe/scan_state.h"
+#include "probe/walk.h"
 
 struct policy_rule *scan_derive(struct scan *s, uint32_t access, uint32_t flags, const char *source,
                                 const char *text)
@@ -38,12 +40,12 @@ struct policy_rule *scan_derive(struct scan *s, uint32_t access, uint32_t flags,
 
 int32_t scan_count(struct scan *s, const char *what)
 {
-    if (s->entries++ < SCAN_MAX_ENTRIES)
+    if (s->entries++ < s->budget->entries)
         return ABX_OK;
-    int32_t r = err_new(s->err, ABX_E_CONFIG, "'%s': more than %u directory entries to look at",
-                        what, SCAN_MAX_ENTRIES);
+    int32_t r = err_new(s->err, ABX_E_CONFIG, "look at '%s': more than %u directory entries", what,
+                        s->budget->entries);
     err_subject(s->err, what);
-    err_hint(s->err, "start patterns at a deeper directory, or use fewer '**'");
+    err_hint(s->err, "start in a deeper directory, or use fewer patterns with '**'");
     return r;
 }
 
@@ -121,6 +123,31 @@ int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const cha
 
 /* ---- who and where ---- */
 
+/*
+ * Where a working directory that was named ends is writable. A link that a command could have made,
+ * in a project, must not choose that; in the home directory and above it no command makes links.
+ */
+static int32_t check_cwd_links(struct scan *s, const char *cwd, const struct resolved *where)
+{
+    for (uint32_t i = 0; i < where->pin_count; i++) {
+        const char *link = where->pins[i].path, *parent = path_parent(s->arena, link);
+
+        if (!parent)
+            return err_nomem(s->err);
+        if (path_is_beneath(where->path, parent) ||
+            (s->home.path && path_is_beneath(s->home.path, parent)) ||
+            faccessat(AT_FDCWD, parent, W_OK, AT_EACCESS) < 0)
+            continue;
+        int32_t r = err_new(s->err, ABX_E_INVALID,
+                            "working directory '%s': the symbolic link '%s' leads to '%s'", cwd,
+                            link, where->path);
+        err_subject(s->err, link);
+        err_hint(s->err, "if that is meant, name the directory itself: '%s'", where->path);
+        return r;
+    }
+    return ABX_OK;
+}
+
 static int32_t find_cwd(struct scan *s, const char *cwd)
 {
     struct stat st;
@@ -149,6 +176,9 @@ static int32_t find_cwd(struct scan *s, const char *cwd)
             err_subject(s->err, cwd);
             return r;
         }
+        r = check_cwd_links(s, cwd, &where);
+        if (r != ABX_OK)
+            return r;
         s->cwd.path = where.path;
         fd_close(s->cwd.fd);
         s->cwd.fd = fd_open_path(AT_FDCWD, where.path);
@@ -345,7 +375,7 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
         if (r != ABX_OK || rule->access == ACCESS_RW)
             return r;
     }
-    return scan_pattern(s, rule, &base, rest);
+    return walk_add_pattern(s, rule, &base, rest);
 }
 
 static int32_t protect_own_dir(struct scan *s, const char *dir, const char *name, uint32_t access)
@@ -381,62 +411,6 @@ static int32_t protect_own(struct scan *s)
     }
     (void)snprintf(name, sizeof name, "agentbox-%u", s->facts->uid);
     return r == ABX_OK ? protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE) : r;
-}
-
-static int32_t add_name(struct scan *s, const struct resolve_base *root, const struct name_row *row,
-                        bool absent, bool *parent_exists)
-{
-    struct resolved where;
-    bool inside = row->when == NAME_INSIDE, parent = row->when == NAME_PARENT;
-
-    if (inside && !*parent_exists)
-        return ABX_OK;
-    int32_t r = resolve_path(s->arena, root, row->name, &where, s->err);
-    if (r != ABX_OK)
-        return r;
-    if (parent)
-        *parent_exists = where.exists && where.is_dir;
-    if (parent && *parent_exists)
-        return ABX_OK;
-    if (!where.exists && !where.pin_count && !absent)
-        return ABX_OK;
-    const struct policy_rule *rule = scan_derive(
-        s, ACCESS_RO, RULE_PROTECT | RULE_NAME | (absent ? 0 : RULE_IF_PRESENT), "protected",
-        row->name);
-    r = rule ? scan_add(s, rule, &where) : err_nomem(s->err);
-    if (r == ABX_OK)
-        s->paths[s->count - 1].name_root = root->path;
-    return r;
-}
-
-static int32_t scan_names(struct scan *s)
-{
-    size_t rules = s->count;
-    unsigned roots = 0;
-
-    for (size_t i = 0; i < rules; i++) {
-        const struct path_fact f = s->paths[i];
-        bool parent_exists = false;
-
-        if (f.rule->access != ACCESS_RW || !f.exists || !f.is_dir || (f.rule->flags & RULE_STORE))
-            continue;
-        bool workdir = f.rule->flags & RULE_WORKDIR;
-        _fd_ int fd = workdir ? -1 : fd_open_path(AT_FDCWD, f.path);
-        if (!workdir && fd < 0)
-            return err_sys(s->err, ABX_E_IO, fd, "open '%s'", f.path);
-        const struct resolve_base root = { workdir ? s->cwd.fd : fd, f.path,
-                                           workdir ? s->cwd.names : NULL };
-        bool hold = !(f.rule->flags & RULE_GLOB) && roots++ < SCAN_MAX_NAME_ROOTS;
-        bool is_home = s->home.path && str_eq(s->home.path, f.path);
-        const struct name_row *row;
-        for (size_t j = 0; (row = name_row(j)); j++) {
-            int32_t r = add_name(s, &root, row, hold && (row->when != NAME_PRESENT || is_home),
-                                 &parent_exists);
-            if (r != ABX_OK)
-                return r;
-        }
-    }
-    return ABX_OK;
 }
 
 static int32_t add_top(struct scan *s, struct keep_fact **top, size_t *room, const char *name,
@@ -513,8 +487,17 @@ static int32_t scan_rules(struct scan *s)
         if (r == ABX_OK)
             r = hide_in_own_home(s, &s->policy->rules[i]);
     }
-    if (r == ABX_OK && s->policy->protect_names)
-        r = scan_names(s);
+    /* The exact paths are known: one walk for all patterns and for what is in their roots. */
+    size_t exact = s->count;
+    if (r == ABX_OK)
+        r = protect_roots(s, 0);
+    size_t named = s->count;
+    if (r == ABX_OK)
+        r = walk_run(s);
+    if (r == ABX_OK && s->count > named)
+        r = protect_roots(s, exact);
+    if (r == ABX_OK)
+        r = walk_run(s);
     if (r == ABX_OK)
         r = scan_git(s);
     if (r == ABX_OK)
@@ -535,7 +518,17 @@ static void scan_done(struct scan *s)
 int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *arena,
                    const struct facts **ret, abx_error **err)
 {
+    static const struct scan_budget budget = { SCAN_MAX_ENTRIES, SCAN_MAX_SECONDS };
+
+    return scan_facts_within(&budget, policy, cwd, arena, ret, err);
+}
+
+int32_t scan_facts_within(const struct scan_budget *budget, const struct policy *policy,
+                          const char *cwd, struct arena *arena, const struct facts **ret,
+                          abx_error **err)
+{
     __attribute__((cleanup(scan_done))) struct scan s = {
+        .budget = budget,
         .policy = policy,
         .arena = arena,
         .err = err,
@@ -552,9 +545,9 @@ int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *a
     if (s.root.fd < 0)
         return err_sys(err, ABX_E_IO, -errno, "open '/'");
 
-    int32_t r = find_cwd(&s, cwd);
+    int32_t r = find_home(&s);
     if (r == ABX_OK)
-        r = find_home(&s);
+        r = find_cwd(&s, cwd);
     if (r == ABX_OK)
         r = find_own_home(&s);
     if (r == ABX_OK)

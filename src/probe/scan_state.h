@@ -6,7 +6,24 @@
 #include "probe/resolve.h"
 #include "probe/scan.h"
 
+struct walk_search;
+
+/* A git directory that is protected. */
+struct git_done {
+    const struct git_done *next;
+    const char *dir;
+    bool has_config;
+};
+
+/* A repository that the walk came across. */
+struct git_place {
+    const struct git_place *next;
+    const char *dir;
+    bool bare;
+};
+
 struct scan {
+    const struct scan_budget *budget;
     const struct policy *policy;
     struct arena *arena;
     abx_error **err;
@@ -16,6 +33,16 @@ struct scan {
     struct resolve_base root, home, cwd; /* fd -1: there is none */
     struct resolve_base own_home;        /* passwd's, where HOME says something else */
     uint32_t entries;                    /* looked at so far */
+
+    struct walk_search *searches; /* walk.c: still to be carried out */
+    size_t search_count, search_room;
+    const char **roots; /* protect.c: writable roots that are searched for names */
+    const char **skips; /* and what is left out of that */
+    size_t root_count, skip_count;
+    const struct git_place *git_places; /* git.c */
+    const struct git_done *git_done;    /* git_protect.c */
+    const struct git_config *git_global;
+    unsigned git_held, git_included;
 };
 
 /* A rule that follows from what was found. NULL when out of memory. */
@@ -31,10 +58,7 @@ int32_t scan_resolve(struct scan *s, const char *path, struct resolved *ret);
 /* Counts one entry of a directory; ABX_E_CONFIG when there are too many. */
 int32_t scan_count(struct scan *s, const char *what);
 
-int32_t scan_pattern(struct scan *s, const struct policy_rule *rule,
-                     const struct resolve_base *base, const char *text); /* walk.c */
-int32_t scan_git(struct scan *s);                                        /* git.c */
-int32_t scan_aliases(struct scan *s);                                    /* alias.c */
+int32_t scan_aliases(struct scan *s); /* alias.c */
 
 /* account.c: strings in the arena, NULL if unknown. user NULL: uid counts. */
 const char *account_home(struct arena *arena, const char *user, size_t user_len, uint32_t uid);

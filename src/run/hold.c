@@ -191,6 +191,8 @@ static const struct {
     const char *name, *text; /* NULL: an empty directory */
 } readable[] = {
     { ".env", "" },
+    { "AGENTS.md", "" },
+    { "CLAUDE.md", "" },
     { "agents", NULL },
     { "bin", NULL },
     { "commands", NULL },
@@ -199,12 +201,18 @@ static const struct {
     { "config.toml", "" },
     { "credentials.toml", "" },
     { "env", "" },
+    { "extensions", NULL },
     { "hooks", NULL },
     { "hooks.json", "{}\n" },
+    { "models.json", "{}\n" },
     { "plugins", NULL },
+    { "prompts", NULL },
     { "rules", NULL },
+    { "session-env", NULL },
     { "settings.json", "{}\n" },
     { "settings.local.json", "{}\n" },
+    { "shell-snapshots", NULL },
+    { "shell_snapshots", NULL },
     { "skills", NULL },
 };
 

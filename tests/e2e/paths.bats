@@ -242,3 +242,80 @@ pattern_of() {
     [ "$status" -ne 0 ]
     [[ $output != *"$SECRET"* ]]
 }
+
+@test "a pattern below a directory that cannot be listed hides all of it, or is refused" {
+    is_other || [ "$(id -u)" -ne 0 ] || skip "root reads everything"
+    mkdir -p "$W/a/shut"
+    echo "$SECRET" >"$W/a/shut/key"
+    own "$W"
+    chmod 311 "$W/a/shut"
+    OPTIONS+=(--exclude '**/key')
+    [ "$(inside 'cat a/shut/key; chmod 755 a/shut; cat a/shut/key' 2>/dev/null)" = "" ]
+    OPTIONS+=(--exclude 'a/shut/k*')
+    run inside 'echo ran'
+    [ "$status" -eq 125 ]
+    [[ $output == *"list '$W/a/shut': Permission denied"* ]]
+}
+
+@test "ten thousand rules, and a pattern with thousands of matches, start a run in good time" {
+    local i args=()
+    for ((i = 0; i < 10000; i++)); do
+        args+=(--exclude "d$((i / 100))/f$i")
+    done
+    mkdir -p "$W"/d{0..99}
+    (cd "$W" && for ((i = 0; i < 10000; i++)); do : >"d$((i / 100))/f$i"; done)
+    echo "$SECRET" >"$W/d99/f9999"
+    own "$W"
+    local before=$SECONDS
+    [ "$(box "${args[@]}" -- cat d99/f9999 2>/dev/null)" = "" ]
+    [ "$(box --exclude '**/f*' -- cat d99/f9999 2>/dev/null)" = "" ]
+    [ $((SECONDS - before)) -lt 10 ]
+}
+
+@test "a link that a command planted does not choose the working directory" {
+    ln -s ../o "$W/pkg"
+    mkdir "$W/real"
+    ln -s real "$W/inner"
+    ln -s w "$T/outer"
+    own "$T"
+    run box -C "$W/pkg" -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *"'$W/pkg' leads to '$O'"* ]]
+    run box -C "$W/inner" -- touch made
+    [ "$status" -eq 0 ]
+    [ -e "$W/real/made" ]
+    run box -C "$O" -- touch made
+    [ -e "$O/made" ]
+}
+
+@test "a trailing ** hides all that is below, and the directory itself stays" {
+    mkdir -p "$W/dir/sub" "$W/dir/.hid"
+    echo "$SECRET" | tee "$W/dir/f" "$W/dir/sub/g" "$W/dir/.hid/h" >/dev/null
+    own "$W"
+    OPTIONS+=(--exclude 'dir/**')
+    run inside 'cat dir/f dir/sub/g dir/.hid/h; ls dir/sub dir/.hid; ls -d dir'
+    [[ $output != *"$SECRET"* ]]
+    [[ $output == *dir ]]
+    inside 'set -e; echo own >dir/new; cat dir/new'
+}
+
+@test "** in the middle spans any number of directories" {
+    mkdir -p "$W/a/x/y" "$W/b/x"
+    echo "$SECRET" | tee "$W/a/key" "$W/a/x/key" "$W/a/x/y/key" >/dev/null
+    echo open >"$W/b/x/key"
+    own "$W"
+    OPTIONS+=(--exclude 'a/**/key')
+    [ "$(inside 'cat a/key a/x/key a/x/y/key b/x/key' 2>/dev/null)" = open ]
+}
+
+@test "a working directory inside a hidden one is there, its siblings are not" {
+    OPTIONS=(--exclude "$T")
+    [ "$(inside 'set -e; echo own >made; cat made; ls "$O" 2>/dev/null || echo hidden')" = $'own\nhidden' ]
+    OPTIONS=(--exclude .)
+    run inside 'echo ran'
+    [ "$status" -eq 125 ]
+    [[ $output == *"hidden in the sandbox"* ]]
+    OPTIONS=(--exclude "$T" --set 'filesystem.presets=!@all')
+    run inside 'echo ran'
+    [ "$status" -eq 125 ]
+}

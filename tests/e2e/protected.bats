@@ -232,3 +232,26 @@ cannot_make() {
     untouched
     [ ! -e "$W/.mcp.json" ]
 }
+
+@test "protected names that exist deeper stay as they are, and their parents where they are" {
+    mkdir -p "$W/pkg/a/.vscode" "$W/pkg/b/.claude/commands" "$W/1/2/3/4/5"
+    echo old | tee "$W/pkg/a/.envrc" "$W/pkg/a/.vscode/tasks.json" "$W/pkg/b/.claude/settings.json" \
+        "$W/1/2/3/4/5/.mcp.json" "$W/pkg/.npmrc" >/dev/null
+    own "$W"
+    watch "$W/pkg/a/.envrc" "$W/pkg/a/.vscode" "$W/pkg/b/.claude/settings.json" "$W/pkg/.npmrc" \
+        "$W/pkg/b/.claude/commands" "$W/1/2/3/4/5/.mcp.json"
+    run inside 'for f in pkg/a/.envrc pkg/a/.vscode/tasks.json pkg/b/.claude/settings.json 1/2/3/4/5/.mcp.json; do
+            echo evil >$f; rm -f $f; echo evil >new && mv new $f
+        done; echo x >pkg/b/.claude/commands/c.md; mv pkg p; mv pkg/a x; rm -rf pkg/a pkg/b; mv 1/2/3 y; rm -rf 1'
+    untouched
+    inside 'set -e; echo a >pkg/a/source; mv pkg/a/source pkg/b/moved; mkdir pkg/new; mv pkg/new pkg/newer; rm pkg/b/moved'
+}
+
+@test "names below node_modules and deeper than five directories are left to the command" {
+    mkdir -p "$W/node_modules/x/.vscode" "$W/1/2/3/4/5/6"
+    own "$W"
+    inside 'set -e; echo a >node_modules/x/.vscode/t; echo a >1/2/3/4/5/6/.envrc; mkdir sub; echo a >sub/.envrc'
+    # What a run leaves is protected in the next.
+    run inside 'echo evil >sub/.envrc'
+    [ "$(cat "$W/sub/.envrc")" = a ]
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Patterns and texts of any bytes: the first newline divides them. No read beyond either, no more
- * steps than promised, invalid patterns match nothing, a walker would reach every match.
+ * steps than promised, invalid patterns match nothing, a walker would reach every match, and the
+ * pattern in parts says the same as the whole one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,31 @@ static void check_walk(const char *pattern, size_t pattern_len, const char *text
         if (text[i] == '/' && !glob_may_match_below(pattern, pattern_len, text, i))
             abort();
     }
+}
+
+/* Component by component; the states may run out only where nothing below can match. */
+static void check_parts(const char *pattern, size_t pattern_len, const char *text, size_t text_len,
+                        bool matched)
+{
+    _arena_ struct arena arena = { 0 };
+    struct glob_parts parts;
+    bool match = false;
+
+    arena_init(&arena, (size_t)1 << 20);
+    if (glob_split(&arena, pattern, pattern_len, &parts) < 0)
+        return;
+    uint64_t states = glob_begin(&parts);
+    for (size_t at = 0, n; at <= text_len; at += n + 1) {
+        const char *slash = at < text_len ? memchr(text + at, '/', text_len - at) : NULL;
+        n = slash ? (size_t)(slash - text) - at : text_len - at;
+        if (n == 0)
+            return; /* no file has an empty name */
+        states = glob_advance(&parts, states, text + at, n, &match);
+        if (match != glob_match(pattern, pattern_len, text, at + n))
+            abort();
+    }
+    if (match != matched)
+        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -44,6 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         if (matched)
             check_walk(pattern, pattern_len, text, text_len);
+        if (pattern_len < 512 && text_len < 512)
+            check_parts(pattern, pattern_len, text, text_len, matched);
     }
     free(pattern);
     free(text);

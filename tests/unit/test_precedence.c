@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "policy/precedence.h"
 
-#define ROUNDS     4000
+#define ROUNDS     12000
 #define MAX_RULES  12
 #define NAME_COUNT 3
 #define DEPTH      4
@@ -63,6 +63,15 @@ static uint32_t model_open(struct facts_case *c, const char *path)
                 (!best || model_better(rule, best)))
                 best = rule;
         }
+        const struct policy_rule *plain = NULL; /* what would decide without protection */
+        for (size_t i = 0; i < c->facts.path_count; i++) {
+            const struct policy_rule *rule = c->paths[i].rule;
+            if (!(rule->flags & (RULE_FINAL | RULE_PROTECT)) && str_eq(c->paths[i].path, at) &&
+                (!plain || model_better(rule, plain)))
+                plain = rule;
+        }
+        if (best && plain && (best->flags & RULE_PROTECT))
+            return best->access < plain->access ? best->access : plain->access;
         if (best && (best->flags & RULE_PROTECT) && at[1]) {
             uint32_t above = model_open(c, path_parent(&c->arena, at));
             return best->access < above ? best->access : above;

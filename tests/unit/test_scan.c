@@ -318,21 +318,6 @@ static void path_longer_than_the_kernel_takes_is_found(void **state)
     }
 }
 
-static void too_many_entries_are_an_error(void **state)
-{
-    struct tree *t = *state;
-
-    rule(t, "filesystem.exclude", "/usr/**/nothing-of-this-name");
-    rule(t, "filesystem.exclude", "/**/nothing-of-this-name");
-    abx_error *err = NULL;
-    int32_t r = scan(t, NULL, &err);
-    if (r == ABX_OK)
-        skip(); /* a machine with so few files */
-    assert_int_equal(r, ABX_E_CONFIG);
-    assert_non_null(strstr(abx_error_message(err), "more than 200000"));
-    abx_error_free(err);
-}
-
 static unsigned open_descriptors(void)
 {
     unsigned n = 0;
@@ -425,7 +410,6 @@ int main(void)
         SCAN_TEST(working_directory_that_is_gone_is_refused),
         SCAN_TEST(given_working_directory_must_be_one),
         SCAN_TEST(path_longer_than_the_kernel_takes_is_found),
-        SCAN_TEST(too_many_entries_are_an_error),
         SCAN_TEST(no_descriptor_is_left_open),
         SCAN_TEST(running_out_of_memory_is_reported),
         SCAN_TEST(second_mounts_show_no_more),

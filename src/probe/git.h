@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Git repositories (@git, @git-strict): the one around the working directory, and those that are
+ * found below writable roots.
+ */
+#ifndef ABX_PROBE_GIT_H
+#define ABX_PROBE_GIT_H
+
+#include "probe/scan_state.h"
+
+/* A directory that has a ".git", or that is a bare repository itself. It is protected by scan_git,
+ * after the repository around the working directory. */
+int32_t git_found(struct scan *s, const char *dir, bool bare);
+int32_t scan_git(struct scan *s);
+
+/* ---- between git.c and git_protect.c ---- */
+
+#define GIT_MAX_POINTER 16384
+#define GIT_MAX_CONFIG  ((size_t)1 << 20)
+#define GIT_MAX_NESTING 8
+#define GIT_SOURCE      "@git"
+
+struct repo {
+    const char *top;        /* the working tree; of a bare repository the git directory itself */
+    struct resolved dotgit; /* top/.git; where a symlink leads */
+    const char *gitdir, *common;
+    struct resolved pointers[2]; /* how those two were found, if by a pointer */
+    bool consents;               /* gitdir belongs to top, and top to gitdir */
+    bool bare;
+};
+
+int32_t git_look(struct scan *s, const char *dir, const char *name, struct resolved *ret);
+bool git_is_there(struct scan *s, const char *dir, const char *name, bool directory);
+/* A small file without its last line ends, or NULL. */
+char *git_read_text(struct scan *s, const char *path, size_t limit);
+/* Follows a pointer file: the directory, or the file, that its text names. False if there is none.
+ */
+bool git_follow(struct scan *s, const char *dir, const char *name, const char *prefix,
+                struct resolved *ret);
+
+/* A ".git" that is protected for its name, whatever it is. */
+int32_t git_protect_broken(struct scan *s, struct repo *repo);
+int32_t git_protect_repo(struct scan *s, const struct repo *repo);
+/* @git-strict: every branch but the current one, tags and packed refs. */
+int32_t git_protect_refs(struct scan *s, const struct repo *repo);
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of a repository is protected, so that git on the host never runs what the command wrote: its
+ * hooks and config (also when absent), the pointers .git, commondir and gitdir, config.worktree,
+ * the same in submodules and worktrees, and what the config names: the files it includes and the
+ * directory of its hooks.
+ *
+ * A ".git" is protected for its name and for what it has, not for being valid. Absent names cost a
+ * placeholder in their directory: beyond GIT_MAX_HELD git directories the rest are protected as a
+ * whole instead, so that no number of them stops a run; git then works there for reading.
+ */
+#include "probe/git.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "probe/gitconfig.h"
+
+#define GIT_STRICT       "@git-strict"
+#define GIT_MAX_HELD     24u /* git directories with placeholders */
+#define GIT_MAX_INCLUDES 64u /* files that configs include, of all repositories */
+#define GIT_MAX_HOOKS    8u  /* hook directories of one repository */
+
+static const char *join(struct scan *s, const char *dir, const char *name)
+{
+    return path_join(s->arena, dir, name);
+}
+
+/* A directory that we cannot look into, but whose mode the command can change: all of it. */
+static int32_t protect_closed(struct scan *s, const char *dir)
+{
+    return scan_add_path(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_SOURCE, dir, NULL);
+}
+
+/* A module that cannot be read hides where its work tree is, and so what else must be protected. */
+static int32_t refuse_closed(struct scan *s, const char *dir)
+{
+    int32_t r = err_sys(s->err, ABX_E_INVALID, -EACCES, "protect the submodule in '%s'", dir);
+
+    err_subject(s->err, dir);
+    err_hint(s->err, "an earlier command may have taken its permissions: chmod -R u+rwX it");
+    return r;
+}
+
+static bool is_closed(struct scan *s, const char *dir)
+{
+    struct resolved where = { 0 };
+    _err_ abx_error *ignored = NULL;
+    struct scan quiet = *s;
+
+    quiet.err = &ignored;
+    return git_look(&quiet, dir, "HEAD", &where) == ABX_OK && where.denied;
+}
+
+/*
+ * A ".git" that is no repository now may be one again tomorrow, or in a minute: a command could
+ * take HEAD away, write the config in its next run, and put HEAD back. So what is granted depends
+ * on what a repository is, but what is protected depends on names alone.
+ */
+int32_t git_protect_broken(struct scan *s, struct repo *r)
+{
+    struct resolved where = { 0 };
+
+    if (!r->gitdir || is_closed(s, r->gitdir))
+        return protect_closed(s, r->dotgit.path);
+    if (!r->common)
+        r->common = r->gitdir;
+    if (r->common == r->gitdir && git_follow(s, r->gitdir, "commondir", "", &where) &&
+        where.is_dir) {
+        r->common = where.path;
+        r->pointers[1] = where;
+    }
+    return git_protect_repo(s, r);
+}
+
+static int32_t protect(struct scan *s, const char *dir, const char *name, uint32_t flags)
+{
+    const char *path = join(s, dir, name);
+
+    if (!path)
+        return err_nomem(s->err);
+    return scan_add_path(s, ACCESS_RO, RULE_PROTECT | flags, GIT_SOURCE, path, NULL);
+}
+
+/* Whether dir was protected before; remembers it. Out of memory: it is simply done again. */
+static bool is_done(struct scan *s, const char *dir, bool has_config)
+{
+    for (const struct git_done *d = s->git_done; d; d = d->next)
+        if (d->has_config >= has_config && str_eq(d->dir, dir))
+            return true;
+    struct git_done *own = arena_alloc(s->arena, 1, sizeof *own);
+    if (own) {
+        *own = (struct git_done){ s->git_done, dir, has_config };
+        s->git_done = own;
+    }
+    return false;
+}
+
+static int32_t protect_dir(struct scan *s, const char *dir, bool has_config)
+{
+    int32_t r = ABX_OK;
+
+    if (is_done(s, dir, has_config))
+        return ABX_OK;
+    if (s->git_held++ >= GIT_MAX_HELD)
+        return protect_closed(s, dir);
+    if (has_config) {
+        r = protect(s, dir, "hooks", 0);
+        if (r == ABX_OK)
+            r = protect(s, dir, "config", 0);
+    }
+    if (r == ABX_OK)
+        r = protect(s, dir, "commondir", 0); /* a planted one would name another config */
+    if (r == ABX_OK)
+        r = protect(s, dir, "gitdir", RULE_IF_PRESENT);
+    return r;
+}
+
+/* ---- what a config names ---- */
+
+/* What of one or more config files matters here. */
+struct git_config {
+    const char *hooks[GIT_MAX_HOOKS]; /* core.hooksPath */
+    size_t hook_count;
+    const char *tree; /* core.worktree; the last one counts */
+    bool per_worktree;
+};
+
+/* A path as git reads it in a config: from base, or a home directory. NULL: none. */
+static const char *expand(struct scan *s, const char *base, const char *value)
+{
+    if (value[0] == '~') {
+        size_t user = strcspn(value + 1, "/");
+        const char *home = user ? account_home(s->arena, value + 1, user, 0) : s->home.path;
+        return home ? arena_printf(s->arena, "%s%s", home, value + 1 + user) : NULL;
+    }
+    if (!value[0] || value[0] == '/')
+        return value[0] ? value : NULL;
+    return join(s, base, value);
+}
+
+static int32_t refuse_config(struct scan *s, const char *path, const char *problem)
+{
+    int32_t r = err_new(s->err, ABX_E_CONFIG, "protect what git's '%s' names: %s", path, problem);
+
+    err_subject(s->err, path);
+    err_hint(s->err, "look at it; --set 'filesystem.presets=!@git' leaves git alone");
+    return r;
+}
+
+static int32_t read_config(struct scan *s, const char *path, struct git_config *c);
+
+static int32_t take_include(struct scan *s, const char *file, const char *value,
+                            struct git_config *c)
+{
+    const char *dir = path_parent(s->arena, file);
+    const char *path = dir ? expand(s, dir, value) : NULL;
+    struct resolved where;
+
+    if (!path)
+        return dir ? ABX_OK : err_nomem(s->err);
+    if (s->git_included++ >= GIT_MAX_INCLUDES)
+        return refuse_config(s, file, "it includes too many files");
+    int32_t r = scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_SOURCE, path, &where);
+    return r == ABX_OK && where.exists && !where.denied ? read_config(s, where.path, c) : r;
+}
+
+static int32_t take_entry(struct scan *s, const char *file, const struct gitconfig_entry *e,
+                          struct git_config *c)
+{
+    if (str_eq(e->section, "core") && str_eq(e->key, "hookspath")) {
+        if (c->hook_count == GIT_MAX_HOOKS)
+            return refuse_config(s, file, "too many directories of hooks");
+        c->hooks[c->hook_count++] = e->value;
+    } else if (str_eq(e->section, "core") && str_eq(e->key, "worktree")) {
+        c->tree = e->value;
+    } else if (str_eq(e->section, "extensions") && str_eq(e->key, "worktreeconfig")) {
+        c->per_worktree = true;
+    } else if (str_has_prefix(e->section, "include") && str_eq(e->key, "path")) {
+        return take_include(s, file, e->value, c); /* under any condition */
+    }
+    return ABX_OK;
+}
+
+/* Adds what the file says to c and protects what it includes. A missing file says nothing. */
+static int32_t read_config(struct scan *s, const char *path, struct git_config *c)
+{
+    _buf_ struct buf text = { 0 };
+    struct gitconfig parser;
+    struct gitconfig_entry entry;
+    const char *dir = path_parent(s->arena, path);
+    _fd_ int parent = dir ? fd_open_path(AT_FDCWD, dir) : -1;
+    int32_t r = ABX_OK;
+
+    buf_init(&text, GIT_MAX_CONFIG);
+    int e = parent < 0 ? parent : io_read_file(parent, path_basename(path), &text);
+    if (e == -E2BIG)
+        return refuse_config(s, path, "it is too large");
+    if (e < 0)
+        return dir ? ABX_OK : err_nomem(s->err);
+    gitconfig_init(&parser, s->arena, text.data ? text.data : "", text.len);
+    while (r == ABX_OK && gitconfig_next(&parser, &entry))
+        r = take_entry(s, path, &entry, c);
+    return r == ABX_OK && parser.failed ? err_nomem(s->err) : r;
+}
+
+/* The user's own config counts in every repository. */
+static int32_t read_global(struct scan *s)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME");
+    const char *base = xdg && xdg[0] == '/' ? path_clean(s->arena, "/", xdg)
+                       : s->home.path       ? join(s, s->home.path, ".config")
+                                            : NULL;
+    const char *path = base ? join(s, base, "git/config") : NULL;
+    struct git_config *c = arena_alloc(s->arena, 1, sizeof *c);
+    int32_t r = c ? ABX_OK : err_nomem(s->err);
+
+    if (r == ABX_OK && path)
+        r = read_config(s, path, c);
+    path = s->home.path && names_may_hold(s->home.names, ".gitconfig")
+               ? join(s, s->home.path, ".gitconfig")
+               : NULL;
+    if (r == ABX_OK && path)
+        r = read_config(s, path, c);
+    s->git_global = c;
+    return r;
+}
+
+/* The hooks that config c, and the user's own, name for the work tree at top. */
+static int32_t protect_hooks(struct scan *s, const char *top, const struct git_config *c)
+{
+    int32_t r = s->git_global ? ABX_OK : read_global(s);
+    const struct git_config *sources[] = { c, s->git_global };
+
+    if (r != ABX_OK || !s->git_global)
+        return r;
+
+    for (size_t i = 0; i < ARRAY_LEN(sources) && r == ABX_OK; i++)
+        for (size_t j = 0; j < sources[i]->hook_count && r == ABX_OK; j++) {
+            const char *path = expand(s, top, sources[i]->hooks[j]);
+            if (path)
+                r = scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_SOURCE, path, NULL);
+        }
+    return r;
+}
+
+/* ---- modules and worktrees ---- */
+
+typedef int32_t (*entry_fn)(struct scan *s, const char *dir, void *data, unsigned depth);
+
+static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth);
+
+/* Calls fn for each entry of dir. A missing one has none, an unreadable one is protected whole. */
+static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void *data,
+                              unsigned depth)
+{
+    struct resolved where = { 0 };
+    int32_t r = git_look(s, dir, ".", &where);
+
+    if (r != ABX_OK || (!where.denied && (!where.exists || !where.is_dir)))
+        return r;
+    _fd_ int path_fd = fd_open_path(AT_FDCWD, where.path);
+    _fd_ int fd = path_fd < 0
+                      ? -1
+                      : openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    DIR *stream = fd < 0 || where.denied ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (!stream)
+        return fn == protect_module ? refuse_closed(s, dir) : protect_closed(s, dir);
+    (void)TAKE_FD(fd);
+    /* A directory by any of its names only once: there may be links in circles. */
+    bool again = is_done(s, where.path, true);
+    while (r == ABX_OK && !again && (entry = readdir(stream))) {
+        if (entry->d_name[0] == '.' && (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..")))
+            continue;
+        r = scan_count(s, dir);
+        const char *path = r == ABX_OK ? join(s, dir, entry->d_name) : NULL;
+        if (r == ABX_OK)
+            r = path ? fn(s, path, data, depth) : err_nomem(s->err);
+    }
+    (void)closedir(stream);
+    return r;
+}
+
+static int32_t protect_worktree(struct scan *s, const char *dir, void *data, unsigned depth)
+{
+    const uint32_t *flags = data;
+    int32_t r;
+
+    (void)depth;
+    if (is_closed(s, dir))
+        return protect_closed(s, dir);
+    if (!git_is_there(s, dir, "gitdir", false) && !git_is_there(s, dir, "commondir", false) &&
+        !git_is_there(s, dir, "HEAD", false))
+        return ABX_OK;
+    r = protect_dir(s, dir, false);
+    return r == ABX_OK ? protect(s, dir, "config.worktree", *flags) : r;
+}
+
+/* Something of a git directory is there, whatever else is missing. */
+static bool looks_like_gitdir(struct scan *s, const char *dir)
+{
+    static const struct {
+        const char *name;
+        bool is_dir;
+    } signs[] = { { "HEAD", false },   { "config", false }, { "commondir", false },
+                  { "objects", true }, { "refs", true },    { "hooks", true } };
+
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (git_is_there(s, dir, signs[i].name, signs[i].is_dir))
+            return true;
+    return false;
+}
+
+/* A submodule that is checked out: its .git file, and the hooks that its config names there. */
+static int32_t protect_checkout(struct scan *s, const char *dir)
+{
+    struct git_config c = { .tree = NULL };
+    struct resolved tree;
+    const char *config = join(s, dir, "config");
+    int32_t r = config ? read_config(s, config, &c) : err_nomem(s->err);
+    const char *path = r == ABX_OK && c.tree ? expand(s, dir, c.tree) : NULL;
+
+    if (!path)
+        return r;
+    r = scan_resolve(s, path, &tree);
+    if (r != ABX_OK || !tree.exists || !tree.is_dir)
+        return r;
+    r = protect(s, tree.path, ".git", RULE_IF_PRESENT);
+    return r == ABX_OK ? protect_hooks(s, tree.path, &c) : r;
+}
+
+static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth)
+{
+    if (is_closed(s, dir))
+        return refuse_closed(s, dir);
+    if (!git_is_there(s, dir, ".", true) || depth >= GIT_MAX_NESTING)
+        return ABX_OK;
+    if (!looks_like_gitdir(s, dir)) /* a module's name may have slashes */
+        return each_directory(s, dir, protect_module, data, depth + 1);
+    int32_t r = protect_dir(s, dir, true);
+    if (r == ABX_OK)
+        r = protect_checkout(s, dir);
+    const char *inner = join(s, dir, "modules");
+    if (r == ABX_OK && !inner)
+        r = err_nomem(s->err);
+    return r == ABX_OK ? each_directory(s, inner, protect_module, data, depth + 1) : r;
+}
+
+static int32_t protect_common(struct scan *s, const struct repo *repo, uint32_t *ret_flags)
+{
+    struct git_config c = { .tree = NULL };
+    const char *config = join(s, repo->common, "config");
+    int32_t r = config ? read_config(s, config, &c) : err_nomem(s->err);
+
+    *ret_flags = c.per_worktree ? 0 : RULE_IF_PRESENT;
+    const char *own = c.per_worktree ? join(s, repo->gitdir, "config.worktree") : NULL;
+    if (r == ABX_OK && own)
+        r = read_config(s, own, &c);
+    if (r == ABX_OK)
+        r = protect_dir(s, repo->common, true);
+    if (r == ABX_OK)
+        r = protect(s, repo->common, "config.worktree", *ret_flags);
+    return r == ABX_OK ? protect_hooks(s, repo->top, &c) : r;
+}
+
+/* Links that the pointers to the git directory lead through: they must not be turned. */
+static int32_t pin_pointers(struct scan *s, const struct repo *repo)
+{
+    for (size_t i = 0; i < ARRAY_LEN(repo->pointers); i++) {
+        const struct policy_rule *rule;
+
+        if (!repo->pointers[i].pin_count)
+            continue;
+        /* A file that is not there says nothing; its pins count. */
+        struct resolved where = { .path = join(s, repo->pointers[i].path, ".pinned"),
+                                  .pins = repo->pointers[i].pins,
+                                  .pin_count = repo->pointers[i].pin_count };
+        rule = scan_derive(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_SOURCE, where.path);
+        int32_t r = rule && where.path ? scan_add(s, rule, &where) : err_nomem(s->err);
+        if (r != ABX_OK)
+            return r;
+    }
+    return ABX_OK;
+}
+
+int32_t git_protect_repo(struct scan *s, const struct repo *repo)
+{
+    uint32_t config_flags;
+    const char *worktrees = join(s, repo->common, "worktrees");
+    const char *modules[] = { join(s, repo->common, "modules"), join(s, repo->gitdir, "modules") };
+    bool apart = repo->gitdir != repo->common;
+    int32_t r = protect_common(s, repo, &config_flags);
+
+    if (!worktrees || !modules[0] || !modules[1])
+        return r == ABX_OK ? err_nomem(s->err) : r;
+    if (r == ABX_OK && apart)
+        r = protect_dir(s, repo->gitdir, false);
+    if (r == ABX_OK && apart)
+        r = protect(s, repo->gitdir, "config.worktree", config_flags);
+    if (r == ABX_OK && !repo->bare && (!repo->dotgit.is_dir || repo->dotgit.pin_count))
+        r = protect(s, repo->top, repo->dotgit.is_dir ? ".git/hooks" : ".git", RULE_IF_PRESENT);
+    if (r == ABX_OK)
+        r = pin_pointers(s, repo);
+    if (r == ABX_OK)
+        r = each_directory(s, worktrees, protect_worktree, &config_flags, 0);
+    for (size_t i = 0; i < (apart ? 2u : 1u) && r == ABX_OK; i++)
+        r = each_directory(s, modules[i], protect_module, NULL, 0);
+    return r;
+}
+
+static int32_t protect_ref(struct scan *s, const char *path, void *data, unsigned depth)
+{
+    const char *current = data;
+
+    if (current && str_eq(path, current))
+        return ABX_OK;
+    if (git_is_there(s, path, ".", true))
+        return depth < SCAN_MAX_DEPTH ? each_directory(s, path, protect_ref, data, depth + 1)
+                                      : ABX_OK;
+    return scan_add_path(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_STRICT, path, NULL);
+}
+
+int32_t git_protect_refs(struct scan *s, const struct repo *repo)
+{
+    const char *head_path = join(s, repo->gitdir, "HEAD");
+    const char *head = head_path ? git_read_text(s, head_path, GIT_MAX_POINTER) : NULL;
+    const char *heads = join(s, repo->common, "refs/heads");
+    char *current = NULL;
+
+    if (head && str_has_prefix(head, "ref: refs/heads/"))
+        current = path_clean(s->arena, repo->common, head + strlen("ref: "));
+    if (!heads)
+        return err_nomem(s->err);
+    int32_t r = each_directory(s, heads, protect_ref, current, 0);
+    if (r == ABX_OK)
+        r = protect(s, repo->common, "refs/tags", RULE_IF_PRESENT);
+    if (r == ABX_OK)
+        r = protect(s, repo->common, "packed-refs", RULE_IF_PRESENT);
+    return r;
+}
