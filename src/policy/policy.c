@@ -174,6 +174,9 @@ static void choose_scalars(const struct layers *l, struct policy *p)
 {
     p->strict = !str_eq(layers_value(l, KEY_FALLBACK), "warn");
     p->protect_names = bool_of(l, KEY_AUTO_PROTECT);
+    p->name_depth = (uint32_t)number_of(l, KEY_SCAN_DEPTH);
+    if (!p->name_depth)
+        p->name_depth = 5;
     p->tmp_private = !str_eq(layers_value(l, KEY_TMP), "host");
     p->tmp_bytes = number_of(l, KEY_TMP_BYTES);
     p->unix_sockets = bool_of(l, KEY_UNIX_SOCKETS);

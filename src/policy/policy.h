@@ -50,8 +50,9 @@ struct policy_env {
 struct policy {
     const struct policy_rule *rules;
     size_t rule_count;
-    uint32_t presets;   /* enum preset */
-    bool protect_names; /* names.def */
+    uint32_t presets;    /* enum preset */
+    uint32_t name_depth; /* filesystem.dangerousFileScanDepth */
+    bool protect_names;  /* names.def */
     bool tmp_private;
     uint64_t tmp_bytes; /* 0: chosen */
     uint32_t network;   /* enum network_mode */

@@ -307,7 +307,8 @@ static int32_t start_searches(struct walk *w, size_t first)
         if (!search->rule)
             drop_names(w, first);
         int32_t r = push_state(w, search,
-                               search->rule ? glob_begin(&search->parts) : SCAN_NAME_DEPTH + 1);
+                               search->rule ? glob_begin(&search->parts)
+                                            : w->scan->policy->name_depth + UINT64_C(1));
         if (r != ABX_OK)
             return r;
     }
