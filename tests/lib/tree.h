@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -27,6 +29,19 @@ struct tree {
     const struct plan *plan;
     char *text;
 };
+
+/* For root too: whether permissions of files count. */
+static inline void obey_permissions(bool obey)
+{
+    const uint32_t past = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[2];
+
+    assert_int_equal(syscall(SYS_capget, &header, data), 0);
+    data[0].effective = obey ? data[0].effective & ~past
+                             : data[0].effective | (data[0].permitted & past);
+    assert_int_equal(syscall(SYS_capset, &header, data), 0);
+}
 
 static inline const char *at(struct tree *t, const char *path)
 {
