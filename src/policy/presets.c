@@ -35,6 +35,7 @@ static const struct {
 
 #define GLOB       RULE_GLOB
 #define IF_PRESENT RULE_IF_PRESENT
+#define NURSERY    RULE_NURSERY
 #define STORE      RULE_STORE
 #define PROTECT    RULE_PROTECT
 #define WORKDIR    RULE_WORKDIR

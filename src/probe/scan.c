@@ -351,6 +351,28 @@ static int32_t expand_home(struct scan *s, const struct policy_rule *rule,
     return *ret_rest ? ABX_OK : err_nomem(s->err);
 }
 
+/* A folder whose program has been at work: one of the grants below it is there. */
+static int32_t nursery_is_over(struct scan *s, const struct policy_rule *nursery, bool *ret)
+{
+    size_t len = strlen(nursery->text) - (nursery->flags & RULE_GLOB ? strlen("/?*") : 0);
+    int32_t r = ABX_OK;
+
+    *ret = false;
+    for (size_t i = 0; i < s->policy->rule_count && r == ABX_OK && !*ret; i++) {
+        const struct policy_rule *rule = &s->policy->rules[i];
+        struct resolve_base base;
+        const char *rest = NULL;
+
+        if ((rule->flags & (RULE_STORE | RULE_NURSERY)) != RULE_STORE ||
+            rule->access != ACCESS_RW || strncmp(rule->text, nursery->text, len) != 0 ||
+            rule->text[len] != '/')
+            continue;
+        r = expand_home(s, rule, &base, &rest);
+        *ret = r == ABX_OK && rest && !resolve_is_absent(&base, rest);
+    }
+    return r;
+}
+
 static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
 {
     struct resolve_base base = rule->text[0] == '/' ? s->root : s->cwd;
@@ -362,6 +384,12 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
         r = expand_home(s, rule, &base, &rest);
     if (r != ABX_OK || !rest)
         return r;
+    if (rule->flags & RULE_NURSERY) {
+        bool over = false;
+        r = nursery_is_over(s, rule, &over);
+        if (r != ABX_OK || over)
+            return r;
+    }
     if ((rule->flags & (RULE_IF_PRESENT | RULE_GLOB)) == RULE_IF_PRESENT &&
         resolve_is_absent(&base, rest))
         return ABX_OK;

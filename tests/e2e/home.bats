@@ -20,12 +20,10 @@ furnish() {
     furnish
     inside 'set -e; cd ~
         for d in .claude/projects .claude/todos .claude/ide .codex/sessions .cache/pip .cache/go-build .cache/uv \
-            .cargo/registry go/pkg .npm/_cacache .bun/install/cache .pi/agent/sessions .cache/new .claude/new; do
+            .cargo/registry go/pkg .npm/_cacache .bun/install/cache .pi/agent/sessions .cache/new; do
             mkdir -p $d; echo x >$d/x; mv $d/x $d/y
         done
-        echo x >.claude.json; echo x >n; :' 2>/dev/null || :
-    inside 'set -e; cd ~; echo x >>.claude/history.jsonl; echo x >.claude/t; mv .claude/t .claude/history.jsonl
-        echo x >.cargo/.package-cache; echo x >.claude.json'
+        echo x >>.claude/history.jsonl; echo x >.cargo/.package-cache; echo x >.claude.json'
     [ "$(cat "$H/.claude.json")" = x ]
     [ -e "$H/.cache/new/y" ]
     [ -e "$H/go/pkg/y" ]
@@ -41,6 +39,17 @@ furnish() {
             echo evil >$p; echo evil >$p/x; mkdir $p/d; mv $p moved; rm -rf $p; ln -sfn /tmp $p
         done; mv .claude c; mv .cache c; mv .cargo c'
     untouched
+}
+
+@test "beside the data of agents nothing new can be made; in a folder without any it can" {
+    furnish
+    run inside 'cd ~; for d in .claude .codex .pi/agent .cargo .npm go .bun .bun/install; do
+            mkdir $d/new; echo evil >$d/n
+        done'
+    [ -z "$(find "$H" -name new -o -name n)" ]
+    rm -rf "$H"/.cargo/{registry,.package-cache} "$H/go/pkg"
+    inside 'set -e; cd ~; mkdir .cargo/registry go/pkg; echo x >.cargo/registry/x'
+    [ -e "$H/.cargo/registry/x" ]
 }
 
 @test "absent names that agents and shells would run cannot be made" {

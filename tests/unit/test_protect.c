@@ -235,11 +235,38 @@ static void agents_and_caches_leave_data_writable_and_nothing_else(void **state)
     for (size_t i = 0; i < ARRAY_LEN(data); i++)
         has_not(t, arena_printf(&t->arena, "bind-ro @/home/%s", data[i]));
     for (size_t i = 0; i < ARRAY_LEN(rest); i++)
-        has(t, arena_printf(&t->arena, "bind-ro @/home/%s\n", rest[i]));
+        has_not(t, arena_printf(&t->arena, "bind-rw @/home/%s", rest[i]));
+    has(t, "bind-rw @/home/.claude/projects\n");
+    has(t, "bind-rw @/home/.cargo/registry\n");
+    has_not(t, "bind-rw @/home/.claude\n"); /* nothing new beside them */
+    has_not(t, "bind-rw @/home/.cargo\n");
     has(t, "bind-rw @/home/.cache\n");
+    has(t, "bind-ro @/home/.cache/nvim\n");
+    has(t, "bind-ro @/home/.cache/p10k-dump.zsh\n");
     rule(t, "filesystem.rw", "~/.cache/nvim"); /* what the user says counts */
     run(t);
     has_not(t, "bind-ro @/home/.cache/nvim\n");
+}
+
+static void an_empty_folder_is_open_for_the_first_run(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/.cargo/bin");
+    make_dir(t, "/home/.claude");
+    run(t);
+    has(t, "bind-rw @/home/.cargo\n");
+    has(t, "bind-ro @/home/.cargo/bin\n");
+    has(t, "bind-ro @/home/.cargo/config.toml held\n");
+    has(t, "bind-rw @/home/.claude\n");
+    has(t, "bind-ro @/home/.claude/hooks held\n");
+    make_dir(t, "/home/.cargo/registry");
+    make_dir(t, "/home/.claude/todos");
+    run(t);
+    has_not(t, "bind-rw @/home/.cargo\n");
+    has_not(t, "@/home/.cargo/config.toml");
+    has_not(t, "bind-rw @/home/.claude\n");
+    has_not(t, "@/home/.claude/hooks");
 }
 
 static void a_link_may_not_choose_the_working_directory(void **state)
@@ -277,6 +304,7 @@ int main(void)
         PROTECT_TEST(what_a_config_names_is_protected),
         PROTECT_TEST(a_config_that_cannot_be_read_whole_is_refused),
         PROTECT_TEST(agents_and_caches_leave_data_writable_and_nothing_else),
+        PROTECT_TEST(an_empty_folder_is_open_for_the_first_run),
         PROTECT_TEST(a_link_may_not_choose_the_working_directory),
     };
 
