@@ -351,20 +351,22 @@ static int32_t expand_home(struct scan *s, const struct policy_rule *rule,
     return *ret_rest ? ABX_OK : err_nomem(s->err);
 }
 
-/* A folder whose program has been at work: one of the grants below it is there. */
+/* No folder, or one whose program has been at work: one of the grants below it is there. */
 static int32_t nursery_is_over(struct scan *s, const struct policy_rule *nursery, bool *ret)
 {
     size_t len = strlen(nursery->text) - (nursery->flags & RULE_GLOB ? strlen("/?*") : 0);
-    int32_t r = ABX_OK;
+    struct policy_rule folder = *nursery;
+    struct resolve_base base = { .fd = -1 };
+    const char *rest = NULL;
 
-    *ret = false;
+    folder.text = arena_strndup(s->arena, nursery->text, len);
+    int32_t r = folder.text ? expand_home(s, &folder, &base, &rest) : err_nomem(s->err);
+    *ret = r == ABX_OK && (!rest || resolve_is_absent(&base, rest));
     for (size_t i = 0; i < s->policy->rule_count && r == ABX_OK && !*ret; i++) {
         const struct policy_rule *rule = &s->policy->rules[i];
-        struct resolve_base base;
-        const char *rest = NULL;
 
         if ((rule->flags & (RULE_STORE | RULE_NURSERY)) != RULE_STORE ||
-            rule->access != ACCESS_RW || strncmp(rule->text, nursery->text, len) != 0 ||
+            rule->access != ACCESS_RW || strncmp(rule->text, folder.text, len) != 0 ||
             rule->text[len] != '/')
             continue;
         r = expand_home(s, rule, &base, &rest);
