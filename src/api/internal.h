@@ -184,8 +184,13 @@ bool format_is_known(const char *format); /* "text" or "json"; NULL is not */
 int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
 
 /* ---- trust.c ---- */
-/* ABX_OK if there is no project's file, if it is trusted, or if it grants this plan nothing. */
-int32_t command_check_trust(const abx_command *c, const struct plan *plan, abx_error **err);
+#define TRUST_LOOKS 3
+/*
+ * ABX_OK if there is no project's file, if it is trusted, or if it grants this plan nothing.
+ * *ret_widens: it grants something; a plan that is made anew may say otherwise.
+ */
+int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool *ret_widens,
+                            abx_error **err);
 
 /* ---- trace.c: ABX_TRACE; nothing happens without it ---- */
 void trace_config(const abx_manager *m, const abx_config *config, const struct layers *layers);

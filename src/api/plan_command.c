@@ -113,19 +113,29 @@ static void say_notices(abx_command *c)
     trace_plan(c);
 }
 
+/* Facts and plan as they are now. */
+static int32_t make_plan(abx_command *c, const struct plan_request *request,
+                         const struct plan **ret, bool *ret_widens, abx_error **err)
+{
+    int32_t code = scan_facts(c->policy, c->cwd, &c->arena, &c->facts, err);
+
+    *ret_widens = false;
+    if (code == ABX_OK)
+        code = plan_compile(c->policy, c->facts, request, &c->arena, ret, err);
+    return code == ABX_OK ? command_check_trust(c, *ret, ret_widens, err) : code;
+}
+
 int32_t command_compile(abx_command *c, abx_error **err)
 {
     const char **shell_argv = arena_alloc(&c->arena, 4, sizeof *shell_argv); /* outlives us */
-    const struct plan *plan;
+    const struct plan *plan = NULL;
+    int32_t code = ABX_OK;
 
     if (!shell_argv)
         return err_nomem(err);
     shell_argv[0] = c->policy->shell;
     shell_argv[1] = "-c";
     shell_argv[2] = c->text;
-    int32_t code = scan_facts(c->policy, c->cwd, &c->arena, &c->facts, err);
-    if (code != ABX_OK)
-        return code;
     struct plan_request request = {
         .argv = c->text ? shell_argv : (const char *const *)c->argv,
         .envp = c->env ? (const char *const *)c->env : (const char *const *)environ,
@@ -134,9 +144,17 @@ int32_t command_compile(abx_command *c, abx_error **err)
     };
     while (request.argv[request.argc])
         request.argc++;
-    code = plan_compile(c->policy, c->facts, &request, &c->arena, &plan, err);
-    if (code == ABX_OK)
-        code = command_check_trust(c, plan, err);
+    for (int looks = 1;; looks++) {
+        _err_ abx_error *why = NULL;
+        bool widens;
+
+        code = make_plan(c, &request, &plan, &widens, &why);
+        if (widens && looks < TRUST_LOOKS)
+            continue;
+        if (err)
+            *err = TAKE_PTR(why);
+        break;
+    }
     if (code != ABX_OK)
         return code;
 

@@ -4,6 +4,9 @@
  * command that is to run: `--exclude secrets` together with a file that says `ro: secrets/key` is a
  * grant that neither of them is alone. It is judged when the plan is made, before that is handed to
  * the launcher: nothing has run. Costs a second scan, but only until the file is trusted.
+ *
+ * Both sides are looked at one after the other, and another run's placeholders may come or go in
+ * between. So what looks like a grant is looked at again: one that is real stays.
  */
 #include <string.h>
 
@@ -39,15 +42,20 @@ static int32_t make_side(const abx_config *config, const struct settings *call, 
 static int32_t find_widenings(const abx_config *config, const char *cwd, struct arena *arena,
                               const struct widening **ret, size_t *ret_count, abx_error **err)
 {
-    struct widen_side before = { 0 }, after = { 0 };
-    int32_t r = make_side(config, NULL, cwd, LAYERS_SKIP(ORIGIN_PROJECT), arena, &before, err);
+    int32_t r = ABX_OK;
 
-    if (r == ABX_OK)
-        r = make_side(config, NULL, cwd, 0, arena, &after, err);
-    if (r != ABX_OK)
-        return r;
-    return widen_compare(&before, &after, config_project(config)->directory, arena, ret, ret_count,
-                         err);
+    *ret_count = 1;
+    for (int looks = 0; looks < TRUST_LOOKS && r == ABX_OK && *ret_count; looks++) {
+        struct widen_side before = { 0 }, after = { 0 };
+
+        r = make_side(config, NULL, cwd, LAYERS_SKIP(ORIGIN_PROJECT), arena, &before, err);
+        if (r == ABX_OK)
+            r = make_side(config, NULL, cwd, 0, arena, &after, err);
+        if (r == ABX_OK)
+            r = widen_compare(&before, &after, config_project(config)->directory, arena, ret,
+                              ret_count, err);
+    }
+    return r;
 }
 
 static int32_t refuse_untrusted(const struct config_file *file, const struct widening *list,
@@ -76,7 +84,8 @@ static int32_t refuse_untrusted(const struct config_file *file, const struct wid
     return r;
 }
 
-int32_t command_check_trust(const abx_command *c, const struct plan *plan, abx_error **err)
+int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool *ret_widens,
+                            abx_error **err)
 {
     const struct config_file *file = config_project(c->config);
     _arena_ struct arena arena = { 0 };
@@ -85,6 +94,7 @@ int32_t command_check_trust(const abx_command *c, const struct plan *plan, abx_e
     const struct widening *list = NULL;
     size_t count = 0;
 
+    *ret_widens = false;
     if (!file || file->trusted)
         return ABX_OK;
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
@@ -94,7 +104,8 @@ int32_t command_check_trust(const abx_command *c, const struct plan *plan, abx_e
         r = view_make(plan, &arena, &after.context.view, err);
     if (r == ABX_OK)
         r = widen_compare(&before, &after, file->directory, &arena, &list, &count, err);
-    return r == ABX_OK && count ? refuse_untrusted(file, list, count, err) : r;
+    *ret_widens = r == ABX_OK && count;
+    return *ret_widens ? refuse_untrusted(file, list, count, err) : r;
 }
 
 /* ---- public ---- */
