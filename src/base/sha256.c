@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SHA-256 as FIPS 180-4 writes it down: one compression function over 64-byte blocks, big-endian,
+ * the length in bits at the end. It names things by their content (approvals, trusted files); no
+ * secret passes through it, so nothing is wiped. Any bytes are accepted; above 2^61 of them the
+ * length would wrap, which no memory holds.
+ */
+#include "base/sha256.h"
+
+#include <string.h>
+
+static const uint32_t round_constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t rotate(uint32_t x, unsigned n)
+{
+    return x >> n | x << (32 - n);
+}
+
+static uint32_t load_be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void store_be32(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 24);
+    p[1] = (uint8_t)(v >> 16);
+    p[2] = (uint8_t)(v >> 8);
+    p[3] = (uint8_t)v;
+}
+
+static void compress(uint32_t state[8], const uint8_t block[64])
+{
+    uint32_t w[64], v[8];
+
+    for (size_t i = 0; i < 16; i++)
+        w[i] = load_be32(block + 4 * i);
+    for (size_t i = 16; i < 64; i++) {
+        uint32_t s0 = rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3;
+        uint32_t s1 = rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10;
+
+        w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+    memcpy(v, state, sizeof(v));
+    for (size_t i = 0; i < 64; i++) {
+        uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
+        uint32_t choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
+        uint32_t t1 = v[7] + s1 + choose + round_constants[i] + w[i];
+        uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
+        uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+
+        memmove(v + 1, v, 7 * sizeof(v[0]));
+        v[4] += t1;
+        v[0] = t1 + s0 + majority;
+    }
+    for (size_t i = 0; i < 8; i++)
+        state[i] += v[i];
+}
+
+void sha256_init(struct sha256 *h)
+{
+    static const uint32_t start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+
+    memcpy(h->state, start, sizeof(start));
+    h->length = 0;
+}
+
+void sha256_update(struct sha256 *h, const void *data, size_t len)
+{
+    const uint8_t *p = data;
+    size_t filled = h->length % sizeof(h->block);
+
+    h->length += len;
+    while (len > 0) {
+        size_t n = MIN_OF(len, sizeof(h->block) - filled);
+
+        memcpy(h->block + filled, p, n);
+        p += n;
+        len -= n;
+        filled += n;
+        if (filled == sizeof(h->block)) {
+            compress(h->state, h->block);
+            filled = 0;
+        }
+    }
+}
+
+void sha256_final(struct sha256 *h, uint8_t out[SHA256_SIZE])
+{
+    static const uint8_t padding[64] = { 0x80 };
+    uint64_t bits = h->length * 8;
+    size_t filled = h->length % sizeof(h->block);
+    uint8_t length[8];
+
+    sha256_update(h, padding, filled < 56 ? 56 - filled : 120 - filled);
+    store_be32(length, (uint32_t)(bits >> 32));
+    store_be32(length + 4, (uint32_t)bits);
+    sha256_update(h, length, sizeof(length));
+    for (size_t i = 0; i < 8; i++)
+        store_be32(out + 4 * i, h->state[i]);
+}
+
+void sha256(const void *data, size_t len, uint8_t out[SHA256_SIZE])
+{
+    struct sha256 h;
+
+    sha256_init(&h);
+    sha256_update(&h, data, len);
+    sha256_final(&h, out);
+}
+
+void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < SHA256_SIZE; i++) {
+        out[2 * i] = digits[digest[i] >> 4];
+        out[2 * i + 1] = digits[digest[i] & 15];
+    }
+    out[SHA256_HEX_SIZE - 1] = '\0';
+}
