@@ -134,7 +134,7 @@ MATCH(pipe_to_shell)
 
 static bool streams_to_socket(const struct subject *s)
 {
-    bool shell = is_shell(s->name) || s->call->count == 0 || strcmp(s->name, "exec") == 0;
+    bool shell = is_shell(s->name) || strcmp(s->name, "exec") == 0;
 
     for (size_t i = 0; i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
@@ -144,7 +144,7 @@ static bool streams_to_socket(const struct subject *s)
         const char *place = place_of(s, &r->target, r->target.text);
 
         if (place && place_is_socket(place) && (r->op == REDIRECT_INOUT || r->fd > 2 || shell) &&
-            !(shell && s->call->count > 0 && args_have_short(s, "c") && r->op != REDIRECT_INOUT))
+            !(args_have_short(s, "c") && r->op != REDIRECT_INOUT))
             return true;
     }
     return false;

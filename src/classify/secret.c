@@ -86,7 +86,7 @@ static bool is_env_file(const char *name)
 static bool has_telling_word(const char *name)
 {
     static const char telling[] = "secret secrets credential credentials password passwords token "
-                                  "tokens passwd";
+                                  "tokens";
     char word[16];
 
     for (const char *at = name; *at;) {

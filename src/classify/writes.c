@@ -130,8 +130,11 @@ void writes_init(struct writes *w, const struct subject *s)
     }
     w->writer = writer;
     w->operand = 0;
-    if (writer->which == WHICH_LAST || writer->which == WHICH_MOVE)
+    if (writer->which == WHICH_LAST || writer->which == WHICH_MOVE) {
         w->last = count_operands(s, writer);
+        w->into = strchr(writer->out, 't') && (args_have_short(s, "t") ||
+                                               args_have_long(s, "target-directory"));
+    }
     flags_init(&w->flags, words, count, writer->short_values, writer->long_values);
 }
 
@@ -161,9 +164,9 @@ static bool operand_counts(struct writes *w, struct write *ret)
     case WHICH_EDIT:
         return i >= writer->skip || has_script_flag(w);
     case WHICH_LAST:
-        return w->last > 1 && i + 1 == w->last;
+        return !w->into && w->last > 1 && i + 1 == w->last;
     case WHICH_MOVE:
-        if (i + 1 < w->last)
+        if (w->into || i + 1 < w->last)
             ret->how = WRITE_DELETE;
         return true;
     case WHICH_OF:

@@ -27,6 +27,7 @@ struct writes {
     const struct writer *writer;
     struct flags flags;
     size_t operand, last;
+    bool into; /* -t DIR: all operands are sources */
 };
 void writes_init(struct writes *w, const struct subject *s);
 bool writes_next(struct writes *w, struct write *ret);
