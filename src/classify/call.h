@@ -18,12 +18,18 @@
 #define WORD_SPLITS  0x2u  /* an unquoted hole: may become several words, or none */
 #define WORD_GLOB    0x4u  /* an unquoted * ? [: may become several words */
 #define WORD_QUOTED  0x8u  /* some part was quoted or escaped */
-#define WORD_TILDE   0x10u /* begins with an unquoted ~: text still has it ("~/x", "~root") */
+#define WORD_TILDE   0x10u /* begins with an unquoted ~ or $HOME: the text has ~ ("~/x", "~root") */
+#define WORD_PROCESS 0x20u /* holds <(…) or >(…): a hole that is the name of a pipe */
+#define WORD_ARRAY   0x40u /* NAME=(…): the list as it is written */
+
+struct call;
+struct walker;
 
 struct word {
     const char *text; /* NUL-terminated */
     size_t len;
     uint32_t flags;
+    const struct call *source; /* the command that prints a hole of it: $(…), <(…); or NULL */
 };
 
 enum redirect_op {
@@ -47,6 +53,7 @@ struct redirect {
 struct assignment {
     const char *name;
     struct word value;
+    bool guessed; /* in exports: set, not exported, but such a name the environment may have */
 };
 
 #define CALL_STDIN_PIPE    0x1u /* standard input is a pipe of this text (also through a compound) */
@@ -58,7 +65,8 @@ struct assignment {
 #define CALL_CWD_UNKNOWN   0x40u /* after a cd whose target only the run tells */
 
 struct call {
-    const struct word *words; /* words[0] is the command; may be none: only assignments, redirects */
+    const struct word
+        *words; /* words[0] is the command; may be none: only assignments, redirects */
     size_t count;
     const struct assignment *assigns; /* in front of the command */
     size_t assign_count;
@@ -67,10 +75,11 @@ struct call {
     const struct assignment *exports; /* in force: exported earlier in the text, the last counts */
     size_t export_count;
     uint32_t flags;
-    const char *cwd; /* after the cd's of the text: absolute, or relative to its start, or "" */
+    const char *cwd; /* after the cd's of the text: absolute, "~…", relative to its start, or "" */
     const struct call *feeder; /* the command that writes into our standard input, if it is one */
     const char *part;          /* the text of the command as written, not NUL-terminated */
     size_t part_len;
+    struct walker *walker; /* the reader's own */
 };
 
 #endif
