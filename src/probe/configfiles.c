@@ -189,11 +189,13 @@ static int32_t read_directory(const char *directory, const char *const *names, s
                               struct configfile *file, abx_error **err)
 {
     struct resolved where = { 0 };
-    int32_t r = resolve_absolute(arena, directory, &where, err);
 
     file->path = arena_printf(arena, "%s/config.*", directory);
     if (!file->path)
         return err_nomem(err);
+    if (access(directory, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return ABX_OK; /* as in most runs: one call is enough */
+    int32_t r = resolve_absolute(arena, directory, &where, err);
     if (r != ABX_OK || !where.exists || !where.is_dir)
         return r;
     _fd_ int dir = fd_open_path(AT_FDCWD, where.path);
@@ -257,18 +259,36 @@ static int32_t find_top(const char *start, struct arena *arena, const char **ret
     return ABX_OK;
 }
 
+/* The canonical path of the working directory; NULL: there is none. */
+static int32_t find_start(const char *cwd, struct arena *arena, const char **ret, abx_error **err)
+{
+    struct resolved where = { 0 };
+
+    *ret = NULL;
+    if (!cwd) {
+        char *own = getcwd(NULL, 0); /* the kernel's: canonical */
+        bool known = own && own[0] == '/';
+        *ret = known ? arena_strdup(arena, own) : NULL;
+        free(own);
+        return known && !*ret ? err_nomem(err) : ABX_OK;
+    }
+    int32_t r = resolve_below(cwd, ".", arena, &where, err);
+    if (r == ABX_OK && where.exists && where.is_dir)
+        *ret = where.path;
+    return r;
+}
+
 static int32_t find_project(const char *cwd, struct arena *arena, struct configfile *file,
                             abx_error **err)
 {
-    struct resolved where = { 0 };
-    const char *top = NULL;
-    int32_t r = resolve_below(cwd, ".", arena, &where, err);
+    const char *start = NULL, *top = NULL;
+    int32_t r = find_start(cwd, arena, &start, err);
 
     file->path = ".agentbox.*";
-    if (r != ABX_OK || !where.path || !where.exists || !where.is_dir)
+    if (r != ABX_OK || !start)
         return r; /* there is no such directory: whoever enters it will say so */
-    r = find_top(where.path, arena, &top, err);
-    for (const char *path = where.path; r == ABX_OK && path;) {
+    r = find_top(start, arena, &top, err);
+    for (const char *path = start; r == ABX_OK && path;) {
         _fd_ int dir = fd_open_path(AT_FDCWD, path);
         if (dir < 0)
             return err_sys(err, ABX_E_CONFIG, dir, "look for configuration in '%s'", path);
@@ -280,7 +300,7 @@ static int32_t find_project(const char *cwd, struct arena *arena, struct configf
             return err_nomem(err);
     }
     if (r == ABX_OK && !file->text)
-        file->path = arena_printf(arena, "%s/.agentbox.*%s", where.path[1] ? where.path : "",
+        file->path = arena_printf(arena, "%s/.agentbox.*%s", start[1] ? start : "",
                                   top ? ", and upwards to the top of the repository" : "");
     return r == ABX_OK && !file->path ? err_nomem(err) : r;
 }
