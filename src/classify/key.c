@@ -44,8 +44,8 @@ static void finish(struct sha256 *h, const char *cwd, const uint8_t policy[SHA25
     sha256_hex(digest, ret);
 }
 
-void key_of_text(const char *text, size_t len, const char *cwd,
-                 const uint8_t policy[SHA256_SIZE], char ret[SHA256_HEX_SIZE])
+void key_of_text(const char *text, size_t len, const char *cwd, const uint8_t policy[SHA256_SIZE],
+                 char ret[SHA256_HEX_SIZE])
 {
     struct sha256 h;
 
