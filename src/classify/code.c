@@ -43,6 +43,8 @@ static enum code_sight look_at(const struct subject *s, const char *code)
 {
     if (strchr(code, WORD_HOLE) && strspn(code, "\x01 ") == strlen(code))
         return CODE_ACTS;
+    if (strcmp(s->name, "osascript") == 0 && text_has(code, "do shell script"))
+        return CODE_ACTS;
     if (list_has("perl ruby php", s->name) &&
         (strchr(code, '`') || bytes_have_word(code, strlen(code), "system") ||
          bytes_have_word(code, strlen(code), "exec")))
@@ -50,25 +52,28 @@ static enum code_sight look_at(const struct subject *s, const char *code)
     return acts(code) ? CODE_ACTS : CODE_QUIET;
 }
 
-/* print | "sh", "date" | getline, system(…); strings and patterns may hold bars of their own. */
+/* print | "sh", "date" | getline, system(…). Bars in strings are text, "||" is an operator. */
 static enum code_sight look_at_awk(const char *code)
 {
-    if (text_has_any(code, "system( /inet/ @load") || text_has(code, "| getline") ||
-        text_has(code, "|getline"))
+    bool string = false, prints = false;
+
+    if (text_has_any(code, "system( /inet/ @load"))
         return CODE_ACTS;
-    for (const char *at = strchr(code, '|'); at; at = strchr(at + 1, '|')) {
-        const char *next = at + 1 + strspn(at + 1, " &");
-
-        if (at[1] == '|') {
+    for (const char *at = code; *at; at++) {
+        if (*at == '\\' && at[1]) {
             at++;
-            continue;
-        }
-        if (*next == '"' || isalpha((unsigned char)*next)) {
-            const char *line = at;
+        } else if (*at == '"') {
+            string = !string;
+        } else if (!string && strchr(";{}\n", *at)) {
+            prints = false;
+        } else if (!string && strncmp(at, "print", 5) == 0) {
+            prints = true;
+        } else if (!string && *at == '|') {
+            const char *next = at + 1 + strspn(at + 1, " &");
 
-            while (line > code && line[-1] != ';' && line[-1] != '{' && line[-1] != '\n')
-                line--;
-            if (memmem(line, (size_t)(at - line), "print", 5))
+            if (at[1] == '|')
+                at++;
+            else if (strncmp(next, "getline", 7) == 0 || (prints && *next != '/'))
                 return CODE_ACTS;
         }
     }
@@ -157,7 +162,8 @@ static enum code_sight look_at_script(const struct subject *s, bool awk)
 
         if (kind == FLAG_SHORT && f.letter == 'e')
             code = f.value;
-        else if (kind == FLAG_LONG && (flags_is_long(&f, "expression") || flags_is_long(&f, "source")))
+        else if (kind == FLAG_LONG &&
+                 (flags_is_long(&f, "expression") || flags_is_long(&f, "source")))
             code = f.value;
         else if (kind == FLAG_OPERAND && !given)
             code = f.word->text;

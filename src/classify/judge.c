@@ -26,9 +26,9 @@ struct judge {
     const char *start; /* absolute, or "" */
     struct verdict best;
     const struct call *best_call;
-    bool found;           /* best holds something */
-    bool mixed;           /* allowed for different reasons */
-    size_t calls;         /* judged so far */
+    bool found;   /* best holds something */
+    bool mixed;   /* allowed for different reasons */
+    size_t calls; /* judged so far */
     const struct call *last;
 };
 
@@ -205,15 +205,21 @@ static void inner_text_found(void *user, const struct subject *s, const char *te
 {
     const struct frame *f = user;
     struct frame next = *f;
-    struct call *outer = arena_alloc(f->judge->arena, 1, sizeof(*outer));
+    const struct call *outer = s->call; /* the very call: the reader knows it for its own */
 
+    if (inner & INNER_STDIN_PIPE) {
+        struct call *piped = arena_alloc(f->judge->arena, 1, sizeof(*piped));
+
+        if (piped) {
+            *piped = *s->call;
+            piped->flags |= CALL_STDIN_PIPE;
+        }
+        outer = piped;
+    }
     if (!outer || !text || ++next.depth > WALK_MAX_DEPTH) {
         judge_unreadable(f->judge, "Commands in commands go too deep to be followed.", s->call);
         return;
     }
-    *outer = *s->call;
-    if (inner & INNER_STDIN_PIPE)
-        outer->flags |= CALL_STDIN_PIPE;
     next.xargs = s->xargs || inner & INNER_XARGS;
     next.find |= inner & INNER_FIND;
     next.covered = false; /* a rule for the words says nothing about the text in them */
@@ -242,23 +248,27 @@ static void judge_call(const struct frame *f, const struct call *call)
     const struct protected_path *p = ruleset_protected(r, &s, &decision);
 
     if (p)
-        outcome_add(&o, decision, p->description, "The file is protected: others execute or trust "
-                                                  "it.");
+        outcome_add(&o, decision, p->description,
+                    "The file is protected: others execute or trust "
+                    "it.");
     inside.covered |= ask_user(r, &s, &o);
-    if (o.matched && o.decision == DECISION_FORBIDDEN) {
+    bool counts = !(f->covered || f->only_stricter);
+    bool says = o.matched && o.decision > DECISION_ALLOW;
+
+    if (says && (counts || o.decision == DECISION_FORBIDDEN))
         judge_find(j, o.decision, o.rule, o.reason, call);
+    if (o.matched && o.decision == DECISION_FORBIDDEN)
         return;
-    }
     const struct wrapper *w = s.command ? s.command->wrapper : NULL;
     bool unwrapped = unwrap(&s, w, &sink);
 
-    if (f->covered || f->only_stricter)
+    if (!counts || says || (unwrapped && w && w->neutral))
         return;
     if (o.matched)
         judge_find(j, o.decision, o.rule, o.reason, call);
-    else if (!(unwrapped && w && w->neutral))
-        judge_find(j, DECISION_SANDBOXED, "", "Nothing is known against it; it runs in the sandbox.",
-                   call);
+    else
+        judge_find(j, DECISION_SANDBOXED, "",
+                   "Nothing is known against it; it runs in the sandbox.", call);
 }
 
 /* ---- the whole ---- */
@@ -314,55 +324,32 @@ static void judge_background(struct judge *j, const char *text, size_t len)
                    builtin_rules[RULE_background].reason, j->last);
 }
 
-/* Variables whose value is known before the text begins. */
-static void known_variables(struct judge *j, struct call *root, struct assignment variables[2])
-{
-    const char *home = ruleset_home(j->rules);
-
-    variables[0] = (struct assignment){ "HOME", { home, strlen(home), WORD_QUOTED } };
-    variables[1] = (struct assignment){ "IFS", { " \t\n", 3, WORD_QUOTED } };
-    *root = (struct call){ .exports = variables, .export_count = 2, .cwd = "" };
-}
-
 void judge_text(const struct ruleset *rules, const char *text, size_t len, const char *cwd,
                 struct arena *arena, struct verdict *ret)
 {
-    struct judge j = { .rules = rules,
-                       .arena = arena,
-                       .start = cwd && cwd[0] == '/' ? cwd : "" };
+    struct judge j = { .rules = rules, .arena = arena, .start = cwd && cwd[0] == '/' ? cwd : "" };
     struct frame top = { .judge = &j };
-    struct assignment *variables = arena_alloc(arena, 2, sizeof(*variables));
-    struct call *root = arena_alloc(arena, 1, sizeof(*root));
 
-    if (variables && root) {
-        known_variables(&j, root, variables);
-        judge_read(&top, text, len, root);
-        judge_background(&j, text, len);
-    } else {
-        judge_unreadable(&j, "There is no memory to read it.", NULL);
-    }
+    judge_read(&top, text, len, NULL);
+    judge_background(&j, text, len);
     judge_finish(&j, ret);
 }
 
-void judge_argv(const struct ruleset *rules, const char *const *argv, size_t count,
-                const char *cwd, struct arena *arena, struct verdict *ret)
+void judge_argv(const struct ruleset *rules, const char *const *argv, size_t count, const char *cwd,
+                struct arena *arena, struct verdict *ret)
 {
-    struct judge j = { .rules = rules,
-                       .arena = arena,
-                       .start = cwd && cwd[0] == '/' ? cwd : "" };
+    struct judge j = { .rules = rules, .arena = arena, .start = cwd && cwd[0] == '/' ? cwd : "" };
     struct frame top = { .judge = &j, .from_argv = true };
-    struct assignment *variables = arena_alloc(arena, 2, sizeof(*variables));
     struct call *call = arena_alloc(arena, 1, sizeof(*call));
     struct word *words = arena_alloc(arena, count, sizeof(*words));
 
-    if (!variables || !call || !words) {
+    if (!call || !words) {
         judge_unreadable(&j, "There is no memory to read it.", NULL);
     } else if (count > 0) {
         for (size_t i = 0; i < count; i++)
-            words[i] = (struct word){ argv[i], strlen(argv[i]), WORD_QUOTED };
-        known_variables(&j, call, variables);
-        call->words = words;
-        call->count = count;
+            words[i] =
+                (struct word){ .text = argv[i], .len = strlen(argv[i]), .flags = WORD_QUOTED };
+        *call = (struct call){ .words = words, .count = count, .cwd = "" };
         judge_call(&top, call);
         salvage_argv(words, count, arena, judge_piece, &top);
         if (rules->builtin && count > 1 && strcmp(argv[count - 1], "&") == 0)

@@ -25,7 +25,7 @@ struct verdict {
 void judge_text(const struct ruleset *rules, const char *text, size_t len, const char *cwd,
                 struct arena *arena, struct verdict *ret);
 /* A program and its arguments, run without a shell: the words are what they are. */
-void judge_argv(const struct ruleset *rules, const char *const *argv, size_t count,
-                const char *cwd, struct arena *arena, struct verdict *ret);
+void judge_argv(const struct ruleset *rules, const char *const *argv, size_t count, const char *cwd,
+                struct arena *arena, struct verdict *ret);
 
 #endif

@@ -128,6 +128,8 @@ const char *place_of(const struct subject *s, const struct word *w, const char *
 
     if (absolute || unknown)
         cwd = unknown ? "\x01" : "";
+    else if (cwd[0] == '~') /* cd ~/x */
+        start = tilde(s, cwd, &cwd);
     size_t size = strlen(start) + strlen(cwd) + strlen(front) + strlen(rest) + 8;
     struct trail t = { .text = arena_alloc(s->arena, size, 1),
                        .absolute = absolute || start[0] == '/' || cwd[0] == '/' };
@@ -185,12 +187,14 @@ static bool is_danger_exact(const struct subject *s, const char *place)
 
     if (place[0] == '\0' || strcmp(place, "/") == 0 || strcmp(place, home) == 0)
         return true;
-    if (place[0] != '/')
+    const char *last = strrchr(place, '/');
+
+    if (place[0] != '/' || strchr(last, WORD_HOLE))
         return false;
     const char *first = place + 1, *rest = strchr(first, '/');
 
     if (!rest)
-        return is_danger_top(first, strlen(first));
+        return is_danger_top(first, strlen(first)) || path_is_beneath(home, place);
     if (strchr(rest + 1, '/'))
         return path_is_beneath(home, place);
     size_t n = (size_t)(rest - first);
@@ -274,9 +278,10 @@ bool place_is_socket(const char *place)
 
 bool place_is_disk(const char *place)
 {
-    static const char *const disks[] = { "sd", "nvme", "hd", "vd", "xvd", "loop", "dm-", "mmcblk",
-                                         "md", "disk", "rdisk", "mapper/", "nbd", "sr", "mtd",
-                                         "zd", "ram", "block/", "bcache", "pmem" };
+    static const char *const disks[] = { "sd",    "nvme",    "hd",     "vd",     "xvd",
+                                         "loop",  "dm-",     "mmcblk", "md",     "disk",
+                                         "rdisk", "mapper/", "nbd",    "sr",     "mtd",
+                                         "zd",    "ram",     "block/", "bcache", "pmem" };
 
     if (!str_has_prefix(place, "/dev/"))
         return false;
@@ -289,8 +294,8 @@ bool place_is_disk(const char *place)
 
 static bool is_harmless_device(const char *place)
 {
-    static const char *const dirs[] = { "/dev/fd", "/dev/pts", "/dev/shm", "/dev/tcp", "/dev/udp",
-                                        "/proc/self/fd" };
+    static const char *const dirs[] = { "/dev/fd",  "/dev/pts", "/dev/shm",
+                                        "/dev/tcp", "/dev/udp", "/proc/self/fd" };
 
     return list_has("/dev/null /dev/zero /dev/full /dev/stdout /dev/stderr /dev/stdin /dev/tty "
                     "/dev/random /dev/urandom /dev/ptmx",
@@ -300,14 +305,15 @@ static bool is_harmless_device(const char *place)
 
 enum place_kind place_kind(const char *place)
 {
-    static const char *const keys[] = { "/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow",
-                                        "/etc/sudoers", "/etc/sudoers.d", "/etc/ld.so.preload",
-                                        "/etc/pam.d", "/etc/crontab", "/etc/ssh", "/boot",
-                                        "/var/spool/cron", "/dev/mem", "/dev/kmem", "/dev/port",
-                                        "/proc/sys", "/proc/sysrq-trigger", "/sys" };
+    static const char *const keys[] = {
+        "/etc/passwd",    "/etc/shadow",         "/etc/group", "/etc/gshadow", "/etc/sudoers",
+        "/etc/sudoers.d", "/etc/ld.so.preload",  "/etc/pam.d", "/etc/crontab", "/etc/ssh",
+        "/boot",          "/var/spool/cron",     "/dev/mem",   "/dev/kmem",    "/dev/port",
+        "/proc/sys",      "/proc/sysrq-trigger", "/sys"
+    };
     static const char *const states[] = { "/etc", "/dev", "/proc", "/private/etc" };
-    static const char *const hosts[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
-                                         "/libx32", "/System", "/Library", "/var/lib" };
+    static const char *const hosts[] = { "/usr",   "/bin",    "/sbin",   "/lib",     "/lib32",
+                                         "/lib64", "/libx32", "/System", "/Library", "/var/lib" };
 
     if (place[0] != '/' || is_harmless_device(place))
         return PLACE_ORDINARY;

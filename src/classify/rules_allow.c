@@ -116,8 +116,9 @@ MATCH(git_read)
                  verb))
         return !any_in(rest, count, "--open-files-in-pager");
     if (strcmp(verb, "tag") == 0)
-        return count == 0 || (any_in(rest, count, "-l --list -v --verify") &&
-                              !any_in(rest, count, "-a -d -s -f --annotate --delete --sign --force"));
+        return count == 0 ||
+               (any_in(rest, count, "-l --list -v --verify") &&
+                !any_in(rest, count, "-a -d -s -f --annotate --delete --sign --force"));
     if (strcmp(verb, "branch") == 0)
         return all_in(rest, count,
                       "-a -r -v -vv -l --all --remotes --verbose --list --show-current --column "
@@ -126,7 +127,8 @@ MATCH(git_read)
                       "--abbrev --color");
     if (strcmp(verb, "remote") == 0)
         return (count == 0 || any_in(rest, count, "-v --verbose get-url show")) &&
-               !any_in(rest, count, "add remove rm rename set-url set-head set-branches prune update");
+               !any_in(rest, count,
+                       "add remove rm rename set-url set-head set-branches prune update");
     return strcmp(verb, "stash") == 0 && count > 0 && list_has("list", rest[0].text);
 }
 
@@ -150,7 +152,7 @@ MATCH(processes)
 
 MATCH(assignment)
 {
-    return s->call->count == 0 && s->call->assign_count > 0 && !redirects_to_file(s);
+    return s->call->count == 0 && !redirects_to_file(s);
 }
 
 MATCH(builtin)
@@ -240,7 +242,8 @@ MATCH(build_tool)
         return !args_have(s, "install uninstall publish login yank owner add remove");
     if (strcmp(s->name, "dotnet") == 0)
         return s->count == 0 ||
-               (arg_is(s, 0, "build run test clean restore publish format watch --info --version") &&
+               (arg_is(s, 0,
+                       "build run test clean restore publish format watch --info --version") &&
                 !args_have(s, "install --install-sdk"));
     if (list_has("gradle gradlew", s->name))
         return !args_have(s, "publish uploadArchives");

@@ -26,8 +26,7 @@ static bool is_recursive(const struct subject *s)
 static bool is_drive(const char *text)
 {
     return ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z')) &&
-           text[1] == ':' &&
-           (!text[2] || list_has("\\ / \\* /*", text + 2));
+           text[1] == ':' && (!text[2] || list_has("\\ / \\* /*", text + 2));
 }
 
 static bool writes_danger(const struct subject *s, bool all)
@@ -63,7 +62,8 @@ MATCH(find_delete)
 {
     if (strcmp(s->name, "rm") == 0)
         return s->find;
-    return args_have(s, "-delete") && (strcmp(s->name, "find") == 0 || strcmp(s->name, "gfind") == 0);
+    return args_have(s, "-delete") &&
+           (strcmp(s->name, "find") == 0 || strcmp(s->name, "gfind") == 0);
 }
 
 MATCH(xargs_delete)

@@ -21,19 +21,18 @@ MATCH(unknown_command)
         return false;
     const struct word *w = &call->words[0];
 
-    if (call->part && call->part_len > 5 && memcmp(call->part, "$env:", 5) == 0)
+    if (strcmp(s->name, "$env") == 0)
         return false;
     if (w->flags & WORD_UNKNOWN || memchr(w->text, WORD_HOLE, w->len))
         return true;
     return w->flags & WORD_GLOB && !list_has("[ [[", w->text) && strpbrk(w->text, "*?[");
 }
 
-static bool is_recursive(const struct subject *s)
+/* rm $FLAGS / */
+static bool may_have_flags(const struct subject *s)
 {
-    if (args_have_short(s, "rR") || args_have_long(s, "recursive"))
-        return true;
-    for (size_t i = 0; i < s->count; i++) { /* rm $FLAGS / */
-        if (word_is_hole(&s->args[i]))
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->args[i].flags & WORD_SPLITS)
             return true;
     }
     return false;
@@ -42,10 +41,11 @@ static bool is_recursive(const struct subject *s)
 MATCH(delete_unknown)
 {
     bool move = strcmp(s->name, "mv") == 0, changes = !move && strcmp(s->name, "rm") != 0;
+    bool recursive = move || args_have_short(s, "rR") || args_have_long(s, "recursive");
     struct writes w;
     struct write one;
 
-    if (!move && !is_recursive(s))
+    if (!recursive && !may_have_flags(s))
         return false;
     writes_init(&w, s);
     while (writes_next(&w, &one)) {
@@ -53,15 +53,15 @@ MATCH(delete_unknown)
 
         if (one.how == WRITE_REDIRECT || (move && one.how != WRITE_DELETE))
             continue;
-        if (!place)
+        if (!place || (!move && place_is_danger(s, place))) /* with flags that are not known */
             return true;
+        if (!recursive)
+            continue;
         if (strchr(one.text, WORD_HOLE) && strchr(one.text, '/') && place_may_be_danger(s, place)) {
             s->reason = "If the variable is empty, this is a system directory, a home or all of /.";
             return true;
         }
         if (!move && !changes && place_may_be_danger(s, place))
-            return true;
-        if (!move && place_is_danger(s, place)) /* with flags that are not known */
             return true;
         if (!move && !changes && (strspn(place, "./") == strlen(place)) && place[0] == '.' &&
             place[1] == '.')
@@ -96,7 +96,7 @@ MATCH(hidden_argument)
 /* Programs whose arguments are files that they show, copy or send. */
 #define READERS                                                                                    \
     "cat head tail less more type bat batcat tac nl od xxd hexdump strings base64 base32 cp mv "   \
-    "scp rsync curl wget zip tar gzip bzip2 xz openssl cut sort uniq view vim vi nano emacs code "  \
+    "scp rsync curl wget zip tar gzip bzip2 xz openssl cut sort uniq view vim vi nano emacs code " \
     "diff cmp paste rev dd nc ncat get-content gc most pg zcat xclip pbcopy install ln sqlite3"
 
 static bool is_telling(const struct subject *s)
@@ -187,8 +187,8 @@ MATCH(credentials)
         return true;
     if (searches_environment(s))
         return true;
-    if (s->count == 0 || (list_has(MENTIONERS, s->name) && !output_is_used(s) &&
-                          !(strcmp(s->name, "type") == 0)))
+    if (s->count == 0 ||
+        (list_has(MENTIONERS, s->name) && !output_is_used(s) && !(strcmp(s->name, "type") == 0)))
         return false;
     if (list_has("git", s->name) &&
         !list_has("show diff log cat-file archive grep blame stash", git_verb(s, NULL, NULL)))
@@ -235,9 +235,9 @@ static bool is_injection(const char *name, size_t len, const char *value)
         return text_has_any(value, "--require --import --loader -r --inspect") ||
                strchr(value, WORD_HOLE);
     if (list_has_n("PATH", name, len)) /* the first place wins */
-        return value[0] == ':' || str_has_prefix(value, "/tmp") || str_has_prefix(value, "/var/tmp") ||
-               strcmp(value, ".") == 0 || str_has_prefix(value, ".:") ||
-               str_has_prefix(value, "/dev/shm");
+        return value[0] == ':' || str_has_prefix(value, "/tmp") ||
+               str_has_prefix(value, "/var/tmp") || strcmp(value, ".") == 0 ||
+               str_has_prefix(value, ".:") || str_has_prefix(value, "/dev/shm");
     return false;
 }
 

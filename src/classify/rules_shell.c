@@ -66,50 +66,44 @@ static bool reads_program(const struct subject *s)
     return list_has("- /dev/stdin /dev/fd/0 /proc/self/fd/0", file->text);
 }
 
-static bool has_substitution_of(const struct call *call, const char *names)
+/* Whether a hole of the word is the output of one of these, itself or what feeds it. */
+static bool comes_from(const struct subject *s, const struct word *w, const char *names)
 {
-    const char *part = call->part;
-    char name[16];
+    const struct call *call = w->source;
 
-    if (!part)
-        return false;
-    for (const char *at = names; *at;) {
-        size_t n = strcspn(at, " ");
+    for (unsigned i = 0; call && i < 16; i++, call = call->feeder) {
+        struct subject source = *s;
 
-        if (n < sizeof(name)) {
-            memcpy(name, at, n);
-            name[n] = '\0';
-            if (bytes_have_word(part, call->part_len, name))
+        subject_init(&source, call);
+        if (list_has(names, source.name))
+            return true;
+        for (size_t k = 0; k < source.count; k++) { /* sudo curl, timeout 5 wget */
+            if (list_has(names, source.args[k].text))
                 return true;
         }
-        at += n;
-        at += strspn(at, " ");
     }
     return false;
-}
-
-static bool part_has(const struct call *call, const char *text)
-{
-    return call->part && memmem(call->part, call->part_len, text, strlen(text)) != NULL;
 }
 
 /* bash <(curl …), source <(…), sh -c "$(curl …)", eval "`curl …`" */
 static bool runs_substitution(const struct subject *s)
 {
-    bool process = part_has(s->call, "<("), command = part_has(s->call, "$(") ||
-                                                      part_has(s->call, "`");
-    bool unknown = false;
+    bool text = strcmp(s->name, "eval") == 0 || args_have_short(s, code_flags(s->name));
+    bool file = is_interpreter(s->name) || list_has("source .", s->name);
 
-    for (size_t i = 0; i < s->count; i++)
-        unknown |= (s->args[i].flags & WORD_UNKNOWN) || str_has_prefix(s->args[i].text, "/dev/fd/");
-    if (!unknown || s->from_argv || list_has("xargs parallel", s->name))
+    if (list_has("xargs parallel", s->name))
         return false;
-    if (process && (is_interpreter(s->name) || list_has("source .", s->name)))
-        return is_shell(s->name) || !is_interpreter(s->name) ||
-               has_substitution_of(s->call, FETCHERS);
-    bool takes_text = strcmp(s->name, "eval") == 0 || args_have_short(s, code_flags(s->name));
+    for (size_t i = 0; i < s->count; i++) {
+        const struct word *w = &s->args[i];
 
-    return command && takes_text && has_substitution_of(s->call, FETCHERS);
+        if (!(w->flags & WORD_UNKNOWN))
+            continue;
+        if (file && w->flags & WORD_PROCESS && (!text || comes_from(s, w, FETCHERS)))
+            return is_shell(s->name) || !is_interpreter(s->name) || comes_from(s, w, FETCHERS);
+        if (text && comes_from(s, w, FETCHERS))
+            return true;
+    }
+    return false;
 }
 
 MATCH(pipe_to_shell)
@@ -124,8 +118,8 @@ MATCH(pipe_to_shell)
         return s->call->flags & CALL_STDIN_PIPE && s->count == 0;
     /* xargs sh -c: the next word that is read is the program. */
     if (s->xargs && is_shell(s->name) && s->count > 0 && word_is_hole(&s->args[s->count - 1]) &&
-        (s->count == 1 || (word_is_flag(&s->args[s->count - 2]) &&
-                           strchr(s->args[s->count - 2].text, 'c'))))
+        (s->count == 1 ||
+         (word_is_flag(&s->args[s->count - 2]) && strchr(s->args[s->count - 2].text, 'c'))))
         return true;
     return s->call->flags & CALL_STDIN_PIPE && !has_other_stdin(s) && reads_program(s);
 }

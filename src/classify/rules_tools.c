@@ -49,7 +49,8 @@ MATCH(escape)
 MATCH(mounts)
 {
     return s->count > 0 && !args_want_info(s) &&
-           !(s->count == 1 && args_have(s, "-l -a --list --all --show -v"));
+           !(s->count == 1 && args_have(s, "-l --list --show -v")) &&
+           !(strcmp(s->name, "losetup") == 0 && args_have(s, "-a --all"));
 }
 
 /* ---- packages ---- */
@@ -111,8 +112,9 @@ static bool python_installs(const struct subject *s)
 MATCH(package_install)
 {
     const char *name = s->name;
-    const char *verb = verb_of(s, 0, "Cpn", "prefix dir filter workspace registry cwd directory "
-                                            "project python manifest-path cache-dir proxy name");
+    const char *verb = verb_of(s, 0, "Cpn",
+                               "prefix dir filter workspace registry cwd directory "
+                               "project python manifest-path cache-dir proxy name");
 
     if (list_has("npm pnpm bun", name))
         return npm_installs(verb);
@@ -132,7 +134,8 @@ MATCH(package_install)
         return list_has("install uninstall download wheel", verb);
     if (list_has("cpan cpanm", name))
         return s->count > 0 && !args_want_info(s);
-    return list_has("install uninstall", verb) || (strcmp(name, "gem") == 0 && args_have(s, "update"));
+    return list_has("install uninstall", verb) ||
+           (strcmp(name, "gem") == 0 && args_have(s, "update"));
 }
 
 /* ---- containers and clusters ---- */
@@ -183,24 +186,26 @@ MATCH(docker_compose)
         at = 1;
     }
     return list_has("up down restart rm stop kill run start create",
-                    verb_of(s, at, "Hlcfp", DOCKER_LONG " file project-name profile env-file "
-                                                        "project-directory"));
+                    verb_of(s, at, "Hlcfp",
+                            DOCKER_LONG " file project-name profile env-file "
+                                        "project-directory"));
 }
 
 MATCH(kubernetes)
 {
-    const char *verb =
-        verb_of(s, 0, "nsv", "namespace context cluster kubeconfig user server token as as-group "
-                             "kube-context cache-dir request-timeout");
+    const char *verb = verb_of(s, 0, "nsv",
+                               "namespace context cluster kubeconfig user server token as as-group "
+                               "kube-context cache-dir request-timeout");
 
     if (strcmp(s->name, "k9s") == 0)
         return !args_want_info(s) && !arg_is(s, 0, "version info help");
     if (strcmp(s->name, "helm") == 0)
         return list_has("install upgrade uninstall delete rollback push", verb);
-    return list_has("exec run delete apply create edit patch scale rollout cp replace set label "
-                    "annotate drain cordon uncordon taint expose autoscale attach debug port-forward "
-                    "proxy new-app login",
-                    verb);
+    return list_has(
+        "exec run delete apply create edit patch scale rollout cp replace set label "
+        "annotate drain cordon uncordon taint expose autoscale attach debug port-forward "
+        "proxy new-app login",
+        verb);
 }
 
 /* ---- git ---- */
@@ -252,8 +257,8 @@ MATCH(git_config)
         if (word_is(&s->args[i], "-c") && equals && text_has_any(text, runs) &&
             !list_has(plain, equals + 1) && equals[1])
             return true;
-        if (str_has_prefix(s->args[i].text, "--config-env") || str_has_prefix(s->args[i].text,
-                                                                             "--exec-path="))
+        if (str_has_prefix(s->args[i].text, "--config-env") ||
+            str_has_prefix(s->args[i].text, "--exec-path="))
             return true;
         if (sets && !word_is_flag(&s->args[i]) && strchr(s->args[i].text, '.') &&
             text_has_any(s->args[i].text, runs) && !str_has_prefix(s->args[i].text, "alias.") &&
@@ -319,7 +324,8 @@ static bool iptables_looks(const struct subject *s)
         else if (list_has("-t --table", text))
             i++;
         else if (word_is_flag(&s->args[i]) &&
-                 !list_has("-n --numeric -v --verbose --line-numbers -x --exact -w --wait -nv", text))
+                 !list_has("-n --numeric -v --verbose --line-numbers -x --exact -w --wait -nv",
+                           text))
             return false;
     }
     return lists;
@@ -366,6 +372,8 @@ MATCH(services)
         return s->count > 0 && !arg_is(s, 1, "status") && !args_have(s, "--status-all");
     if (strcmp(s->name, "sc") == 0)
         return arg_is(s, 0, "start stop create delete config");
+    if (strcmp(s->name, "systemd-run") == 0)
+        return !args_want_info(s);
     return list_has("start stop restart reload", verb);
 }
 

@@ -48,8 +48,12 @@ static void raw_words(const struct subject *s, struct raw *raw)
             at++;
         size_t start = at;
 
-        while (at < len && !isspace((unsigned char)part[at]))
-            at++;
+        for (char quote = 0; at < len && (quote || !isspace((unsigned char)part[at])); at++) {
+            if (part[at] == quote)
+                quote = 0;
+            else if (!quote && (part[at] == '"' || part[at] == '\''))
+                quote = part[at];
+        }
         if (at > start)
             raw_add(s, raw, part + start, at - start);
     }
@@ -66,9 +70,9 @@ static bool raw_has(const struct raw *raw, const char *list)
 
 static bool is_system(const char *path)
 {
-    static const char *const places[] = { "c:/windows", "c:/program files", "c:/users",
-                                          "%systemroot%", "%windir%", "%userprofile%",
-                                          "%programfiles%", "$env:systemroot", "$env:windir",
+    static const char *const places[] = { "c:/windows",      "c:/program files", "c:/users",
+                                          "%systemroot%",    "%windir%",         "%userprofile%",
+                                          "%programfiles%",  "$env:systemroot",  "$env:windir",
                                           "$env:userprofile" };
     char text[64];
     size_t n = MIN_OF(strlen(path), sizeof(text) - 1);
@@ -93,7 +97,9 @@ static bool is_system(const char *path)
 
 static bool is_danger(const struct subject *s, const char *path)
 {
-    const struct word w = { path, strlen(path), path[0] == '~' ? WORD_TILDE : 0 };
+    const struct word w = { .text = path,
+                            .len = strlen(path),
+                            .flags = path[0] == '~' ? WORD_TILDE : 0 };
 
     if (list_has(". .. .\\ ..\\ ./ ../", path) || is_system(path))
         return true;
@@ -157,6 +163,8 @@ MATCH(win_safe)
         "add-content add-type iex iwr irm";
     struct raw raw;
 
+    if (strcmp(s->name, "set") == 0 && s->count > 0)
+        return false; /* of a shell */
     raw_words(s, &raw);
     return !raw_has(&raw, dangerous);
 }

@@ -144,8 +144,8 @@ static int32_t apply_override(struct ruleset *r, const struct rule_override *o, 
     for (size_t i = 0; i < RULE_COUNT; i++) {
         if (strcmp(o->rule, builtin_rules[i].name) != 0)
             continue;
-        if (builtin_rules[i].decision == DECISION_FORBIDDEN &&
-            o->decision < DECISION_FORBIDDEN && !o->trusted) {
+        if (builtin_rules[i].decision == DECISION_FORBIDDEN && o->decision < DECISION_FORBIDDEN &&
+            !o->trusted) {
             err_new(err, ABX_E_CONFIG, "rule '%s' forbids and cannot be lowered here", o->rule);
             err_hint(err, "only the user's own configuration can do that");
             return ABX_E_CONFIG;
@@ -234,8 +234,7 @@ static int32_t fill(struct ruleset *r, const struct ruleset_config *config, abx_
     }
     if ((e = copy_custom(r, config, err)) != ABX_OK)
         return e;
-    r->protected =
-        arena_alloc(&r->arena, builtin + config->protected_count, sizeof(*r->protected));
+    r->protected = arena_alloc(&r->arena, builtin + config->protected_count, sizeof(*r->protected));
     if (!r->protected)
         return err_nomem(err);
     if ((e = copy_protected(r, builtin_protected, builtin, err)) != ABX_OK)

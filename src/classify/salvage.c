@@ -123,7 +123,8 @@ static void piece_word(struct piece *p, const char *text, size_t len)
             copy[n++] = text[i];
     }
     copy[n] = '\0';
-    p->words[p->count++] = (struct word){ copy, n, copy[0] == '~' ? WORD_TILDE : 0 };
+    p->words[p->count++] =
+        (struct word){ .text = copy, .len = n, .flags = copy[0] == '~' ? WORD_TILDE : 0 };
 }
 
 void salvage_text(const char *text, size_t len, struct arena *arena, salvage_visit visit,
@@ -184,8 +185,8 @@ static bool redirect_op(const char *text, enum redirect_op *ret)
     return false;
 }
 
-void salvage_argv(const struct word *words, size_t count, struct arena *arena,
-                  salvage_visit visit, void *user)
+void salvage_argv(const struct word *words, size_t count, struct arena *arena, salvage_visit visit,
+                  void *user)
 {
     struct piece p = { .arena = arena, .visit = visit, .user = user };
     enum redirect_op op;

@@ -15,7 +15,7 @@ typedef void (*salvage_visit)(void *user, const struct call *call);
 void salvage_text(const char *text, size_t len, struct arena *arena, salvage_visit visit,
                   void *user);
 /* The same for words; nothing is visited if none is an operator. */
-void salvage_argv(const struct word *words, size_t count, struct arena *arena,
-                  salvage_visit visit, void *user);
+void salvage_argv(const struct word *words, size_t count, struct arena *arena, salvage_visit visit,
+                  void *user);
 
 #endif

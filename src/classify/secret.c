@@ -14,26 +14,77 @@
 
 /* Beginnings of paths, in any directory. */
 static const char *const known[] = {
-    ".ssh/id_",         ".ssh/identity",      ".ssh/known_hosts", ".ssh/authorized_keys",
-    ".aws/credentials", ".aws/config",        ".aws/sso/",        ".kube/config",
-    ".azure/",          ".docker/config.json", ".alibabacloud/",  ".config/gcloud/",
-    ".config/gh/hosts", ".config/hub",        ".config/rclone/",  ".config/git/credentials",
-    ".gnupg/",          ".password-store/",   ".bash_history",    ".zsh_history",
-    ".python_history",  ".node_repl_history", ".mysql_history",   ".psql_history",
-    ".rediscli_history", ".npmrc",            ".pypirc",          ".netrc",
-    ".pgpass",          ".my.cnf",            ".git-credentials", ".cargo/credentials",
-    ".gem/credentials", ".vault-token",       ".terraform.d/credentials", ".s3cfg",
-    ".boto",            ".local/share/keyrings/", "Library/Keychains/", ".mozilla/firefox/",
-    ".config/google-chrome/", ".config/chromium/", ".subversion/auth/", ".kaggle/kaggle.json",
-    ".claude/.credentials", ".codex/auth.json", ".config/op/",    ".electrum/",
+    ".ssh/id_",
+    ".ssh/identity",
+    ".ssh/known_hosts",
+    ".ssh/authorized_keys",
+    ".aws/credentials",
+    ".aws/config",
+    ".aws/sso/",
+    ".kube/config",
+    ".azure/",
+    ".docker/config.json",
+    ".alibabacloud/",
+    ".config/gcloud/",
+    ".config/gh/hosts",
+    ".config/hub",
+    ".config/rclone/",
+    ".config/git/credentials",
+    ".gnupg/",
+    ".password-store/",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".node_repl_history",
+    ".mysql_history",
+    ".psql_history",
+    ".rediscli_history",
+    ".npmrc",
+    ".pypirc",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".cargo/credentials",
+    ".gem/credentials",
+    ".vault-token",
+    ".terraform.d/credentials",
+    ".s3cfg",
+    ".boto",
+    ".local/share/keyrings/",
+    "Library/Keychains/",
+    ".mozilla/firefox/",
+    ".config/google-chrome/",
+    ".config/chromium/",
+    ".subversion/auth/",
+    ".kaggle/kaggle.json",
+    ".claude/.credentials",
+    ".codex/auth.json",
+    ".config/op/",
+    ".electrum/",
 };
 
 /* What a pattern is tried against: its last components. */
 static const char *const examples[] = {
-    ".ssh/id_rsa",  ".ssh/id_ed25519", ".ssh/id_ecdsa", ".aws/credentials",    ".kube/config",
-    ".env",         ".netrc",          ".npmrc",        ".docker/config.json", ".pypirc",
-    ".pgpass",      ".git-credentials", ".bash_history", ".zsh_history",       ".env.local",
-    ".gnupg/secring.gpg", "/etc/shadow", "/etc/gshadow", ".aws/config",        "id_rsa",
+    ".ssh/id_rsa",
+    ".ssh/id_ed25519",
+    ".ssh/id_ecdsa",
+    ".aws/credentials",
+    ".kube/config",
+    ".env",
+    ".netrc",
+    ".npmrc",
+    ".docker/config.json",
+    ".pypirc",
+    ".pgpass",
+    ".git-credentials",
+    ".bash_history",
+    ".zsh_history",
+    ".env.local",
+    ".gnupg/secring.gpg",
+    "/etc/shadow",
+    "/etc/gshadow",
+    ".aws/config",
 };
 
 static const char *last_name(const char *place)
@@ -107,8 +158,8 @@ static bool has_telling_word(const char *name)
 
 static bool looks_secret(const char *name)
 {
-    static const char *const suffixes[] = { ".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx",
-                                            ".keystore" };
+    static const char *const suffixes[] = { ".pem", ".key",  ".p12",     ".pfx",
+                                            ".jks", ".kdbx", ".keystore" };
 
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
         if (str_has_suffix(name, suffixes[i]))
@@ -190,6 +241,8 @@ bool place_is_secret(const char *place, bool sure)
     if (is_known(place) || is_system_secret(place) || is_env_file(name))
         return true;
     if (list_has("id_rsa id_dsa id_ecdsa id_ed25519", name))
+        return true;
+    if (str_has_prefix(name, "id_") && glob_is_pattern(name, strlen(name)))
         return true;
     if (pattern_could_match(place) || is_hole_in_secret_dir(place))
         return true;

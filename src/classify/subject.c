@@ -163,10 +163,9 @@ bool args_want_info(const struct subject *s)
 void flags_init(struct flags *f, const struct word *words, size_t count, const char *short_values,
                 const char *long_values)
 {
-    *f = (struct flags){ .words = words,
-                         .count = count,
-                         .short_values = short_values,
-                         .long_values = long_values };
+    *f = (struct flags){
+        .words = words, .count = count, .short_values = short_values, .long_values = long_values
+    };
 }
 
 static void take_value(struct flags *f)
@@ -296,8 +295,8 @@ static size_t versionless(const char *name, size_t len)
 {
     size_t n = len;
 
-    while (n > 0 && (isdigit((unsigned char)name[n - 1]) || name[n - 1] == '.' ||
-                     name[n - 1] == '-'))
+    while (n > 0 &&
+           (isdigit((unsigned char)name[n - 1]) || name[n - 1] == '.' || name[n - 1] == '-'))
         n--;
     return n > 0 && n < len && list_has_n(VERSIONED, name, n) ? n : len;
 }
@@ -312,6 +311,11 @@ void subject_init(struct subject *s, const struct call *call)
     s->count = call->count > 0 ? call->count - 1 : 0;
     if (call->count == 0)
         return;
+    if (call->count == 1 && call->part && call->part_len > 5 &&
+        memcmp(call->part, "$env:", 5) == 0) { /* PowerShell shows a variable */
+        memcpy(s->name, "$env", sizeof("$env"));
+        return;
+    }
     const struct word *w = &call->words[0];
     size_t end = w->len, start;
 
@@ -349,8 +353,8 @@ bool is_interpreter(const char *name)
 
 bool is_system_program(const struct subject *s)
 {
-    static const char *const places[] = { "/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/",
-                                          "/usr/sbin/", "/opt/homebrew/bin/" };
+    static const char *const places[] = { "/bin/",  "/usr/bin/",  "/usr/local/bin/",
+                                          "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/" };
     const char *text = s->call->count > 0 ? s->call->words[0].text : "";
     const char *slash = strrchr(text, '/');
 

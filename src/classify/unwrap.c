@@ -49,8 +49,8 @@ void inner_text(const struct inner_sink *sink, const struct subject *s, const ch
     sink->text(sink->user, s, text, strlen(text), inner);
 }
 
-bool inner_joined(const struct inner_sink *sink, const struct subject *s,
-                  const struct word *words, size_t count, uint32_t inner)
+bool inner_joined(const struct inner_sink *sink, const struct subject *s, const struct word *words,
+                  size_t count, uint32_t inner)
 {
     size_t size = 1, at = 0;
 
@@ -83,7 +83,7 @@ const struct word *with_holes(const struct subject *s, const struct word *words,
     memcpy(copy, words, count * sizeof(*copy));
     for (size_t i = 0; i < count; i++) {
         if (*mark && strcmp(copy[i].text, mark) == 0)
-            copy[i] = (struct word){ "\x01", 1, WORD_UNKNOWN };
+            copy[i] = (struct word){ .text = "\x01", .len = 1, .flags = WORD_UNKNOWN };
     }
     return copy;
 }
@@ -201,8 +201,8 @@ UNWRAP(shell)
 
     flags_init(&f, s->args, s->count, w->short_values, w->long_values);
     f.stop_at_operand = true;
-    while ((kind = flags_next(&f)) != FLAG_END || (f.next < s->count && !f.only_operands &&
-                                                   s->args[f.next].text[0] == '+')) {
+    while ((kind = flags_next(&f)) != FLAG_END ||
+           (f.next < s->count && !f.only_operands && s->args[f.next].text[0] == '+')) {
         if (kind == FLAG_END)
             f.next += list_has("+o +O", s->args[f.next].text) ? 2 : 1;
         else if (kind == FLAG_SHORT && f.letter == 'c')
@@ -217,8 +217,9 @@ UNWRAP(shell)
     }
     const struct redirect *given = stdin_text(s);
 
-    if (!wants_text && given && (at >= s->count || word_is(&s->args[at], "-") ||
-                                 word_is(&s->args[at], "/dev/stdin") || args_have_short(s, "s"))) {
+    if (!wants_text && given &&
+        (at >= s->count || word_is(&s->args[at], "-") || word_is(&s->args[at], "/dev/stdin") ||
+         args_have_short(s, "s"))) {
         inner_text(sink, s, given->target.text, 0);
         return true;
     }
@@ -243,7 +244,7 @@ UNWRAP(trap)
 {
     size_t at = skip_flags(s, w);
 
-    if (at + 1 >= s->count || s->args[at].len == 0)
+    if (at + 1 >= s->count || s->args[at].len == 0 || word_is(&s->args[at], "-"))
         return false;
     inner_text(sink, s, s->args[at].text, 0);
     return true;

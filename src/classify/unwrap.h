@@ -17,8 +17,7 @@ struct inner_sink {
     void *user;
     void (*words)(void *user, const struct subject *s, const struct word *words, size_t count,
                   uint32_t inner);
-    void (*text)(void *user, const struct subject *s, const char *text, size_t len,
-                 uint32_t inner);
+    void (*text)(void *user, const struct subject *s, const char *text, size_t len, uint32_t inner);
 };
 
 struct wrapper;
@@ -45,8 +44,8 @@ void inner_words(const struct inner_sink *sink, const struct subject *s, const s
 void inner_text(const struct inner_sink *sink, const struct subject *s, const char *text,
                 uint32_t inner);
 /* The words joined by blanks are one text. */
-bool inner_joined(const struct inner_sink *sink, const struct subject *s,
-                  const struct word *words, size_t count, uint32_t inner);
+bool inner_joined(const struct inner_sink *sink, const struct subject *s, const struct word *words,
+                  size_t count, uint32_t inner);
 /* The words with each {} replaced by a hole. */
 const struct word *with_holes(const struct subject *s, const struct word *words, size_t count,
                               const char *mark);

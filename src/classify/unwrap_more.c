@@ -75,7 +75,8 @@ UNWRAP(xargs)
     }
     memcpy(words, with_holes(s, s->args + f.next, count, mark), count * sizeof(*words));
     if (!*mark)
-        words[count++] = (struct word){ "\x01", 1, WORD_UNKNOWN | WORD_SPLITS };
+        words[count++] =
+            (struct word){ .text = "\x01", .len = 1, .flags = WORD_UNKNOWN | WORD_SPLITS };
     inner_words(sink, s, words, count, INNER_XARGS);
     return true;
 }
@@ -150,12 +151,21 @@ UNWRAP(powershell)
 /* Settings whose value git runs. */
 static bool is_command_setting(const char *name, size_t len)
 {
-    static const char *const names[] = { "core.pager", "core.editor", "core.sshcommand",
-                                         "core.fsmonitor", "core.askpass", "core.gitproxy",
-                                         "sequence.editor", "diff.external", "gpg.program",
-                                         "credential.helper", "interactive.difffilter",
-                                         "core.alternaterefscommand", "uploadpack.packobjectshook",
-                                         "receive.procreceiverefs", "sendemail.sendmailcmd" };
+    static const char *const names[] = { "core.pager",
+                                         "core.editor",
+                                         "core.sshcommand",
+                                         "core.fsmonitor",
+                                         "core.askpass",
+                                         "core.gitproxy",
+                                         "sequence.editor",
+                                         "diff.external",
+                                         "gpg.program",
+                                         "credential.helper",
+                                         "interactive.difffilter",
+                                         "core.alternaterefscommand",
+                                         "uploadpack.packobjectshook",
+                                         "receive.procreceiverefs",
+                                         "sendemail.sendmailcmd" };
     static const char *const ends[] = { ".textconv", ".command", ".clean", ".smudge", ".process",
                                         ".driver",   ".cmd",     ".path",  ".helper", ".program" };
     char lower[128];

@@ -33,16 +33,16 @@ struct writer {
 
 static const struct writer writers[] = {
     { "rm unlink rmdir srm trash", WRITE_DELETE, WHICH_ALL, 0, "", "", "", "" },
-    { "touch mkdir mkfifo mknod sponge ed", WRITE_FILE, WHICH_ALL, 0, "mdrt",
-      "mode date reference", "", "" },
+    { "touch mkdir mkfifo mknod sponge ed", WRITE_FILE, WHICH_ALL, 0, "mdrt", "mode date reference",
+      "", "" },
     { "truncate", WRITE_FILE, WHICH_ALL, 0, "sr", "size reference", "", "" },
     { "shred", WRITE_DELETE, WHICH_ALL, 0, "ns", "iterations size random-source", "", "" },
     { "tee", WRITE_STREAM, WHICH_ALL, 0, "", "output-error", "", "" },
     { "chmod chown chgrp chattr setfacl setcap", WRITE_MODE, WHICH_ALL, 1, "", "reference from", "",
       "" },
     { "mv", WRITE_FILE, WHICH_MOVE, 0, "tS", "target-directory suffix", "t", "target-directory" },
-    { "cp ln rsync scp ditto", WRITE_FILE, WHICH_LAST, 0, "tSeoiFPlc", "target-directory suffix rsh",
-      "t", "target-directory" },
+    { "cp ln rsync scp ditto", WRITE_FILE, WHICH_LAST, 0, "tSeoiFPlc",
+      "target-directory suffix rsh", "t", "target-directory" },
     { "install", WRITE_FILE, WHICH_LAST, 0, "tSmgo", "target-directory suffix mode group owner",
       "t", "target-directory" },
     { "dd", WRITE_STREAM, WHICH_OF, 0, "", "", "", "" },
@@ -97,14 +97,18 @@ bool writes_in_place(const struct subject *s)
 {
     if (args_have_long(s, "in-place") || args_have_long(s, "inplace"))
         return true;
+    bool coder = list_has("perl ruby", s->name); /* flags end where the script's name is */
+
     for (size_t i = 0; i < s->count; i++) {
         const char *text = s->args[i].text;
 
+        if (text[0] != '-' && coder && (i == 0 || !list_has("-e -E", s->args[i - 1].text)))
+            return false;
         if (text[0] != '-' || text[1] == '-')
             continue;
         size_t n = strcspn(text, "i");
 
-        if (text[n] == 'i' && strcspn(text, "efEI") > n)
+        if (text[n] == 'i' && strcspn(text, coder ? "eEI" : "ef") > n)
             return true;
     }
     return false;
@@ -132,8 +136,8 @@ void writes_init(struct writes *w, const struct subject *s)
     w->operand = 0;
     if (writer->which == WHICH_LAST || writer->which == WHICH_MOVE) {
         w->last = count_operands(s, writer);
-        w->into = strchr(writer->out, 't') && (args_have_short(s, "t") ||
-                                               args_have_long(s, "target-directory"));
+        w->into = strchr(writer->out, 't') &&
+                  (args_have_short(s, "t") || args_have_long(s, "target-directory"));
     }
     flags_init(&w->flags, words, count, writer->short_values, writer->long_values);
 }

@@ -321,7 +321,7 @@ bool cases_run(const char *path, void (*show)(void *user, const struct case_row 
     if (!file)
         (void)fprintf(stderr, "cannot open %s\n", path);
     while (ok && (len = getline(&line, &size, file)) >= 0) {
-        _arena_ struct arena arena;
+        _arena_ struct arena arena = { 0 };
 
         row.line++;
         if (len > 0 && line[len - 1] == '\n')
