@@ -33,19 +33,19 @@ static void start(struct sha256 *h, char kind, size_t count)
     add_number(h, count);
 }
 
-static void finish(struct sha256 *h, const char *cwd, const uint8_t policy[SHA256_SIZE],
-                   char ret[SHA256_HEX_SIZE])
+static void finish(struct sha256 *h, const char *cwd, const uint8_t policy[SHA256_BYTES],
+                   char ret[SHA256_HEX_BYTES])
 {
-    uint8_t digest[SHA256_SIZE];
+    uint8_t digest[SHA256_BYTES];
 
     add_piece(h, cwd, strlen(cwd));
-    sha256_update(h, policy, SHA256_SIZE);
+    sha256_update(h, policy, SHA256_BYTES);
     sha256_final(h, digest);
     sha256_hex(digest, ret);
 }
 
-void key_of_text(const char *text, size_t len, const char *cwd, const uint8_t policy[SHA256_SIZE],
-                 char ret[SHA256_HEX_SIZE])
+void key_of_text(const char *text, size_t len, const char *cwd, const uint8_t policy[SHA256_BYTES],
+                 char ret[SHA256_HEX_BYTES])
 {
     struct sha256 h;
 
@@ -55,7 +55,7 @@ void key_of_text(const char *text, size_t len, const char *cwd, const uint8_t po
 }
 
 void key_of_argv(const char *const *argv, size_t count, const char *cwd,
-                 const uint8_t policy[SHA256_SIZE], char ret[SHA256_HEX_SIZE])
+                 const uint8_t policy[SHA256_BYTES], char ret[SHA256_HEX_BYTES])
 {
     struct sha256 h;
 

@@ -9,9 +9,9 @@
 
 #include "base/sha256.h"
 
-void key_of_text(const char *text, size_t len, const char *cwd, const uint8_t policy[SHA256_SIZE],
-                 char ret[SHA256_HEX_SIZE]);
+void key_of_text(const char *text, size_t len, const char *cwd, const uint8_t policy[SHA256_BYTES],
+                 char ret[SHA256_HEX_BYTES]);
 void key_of_argv(const char *const *argv, size_t count, const char *cwd,
-                 const uint8_t policy[SHA256_SIZE], char ret[SHA256_HEX_SIZE]);
+                 const uint8_t policy[SHA256_BYTES], char ret[SHA256_HEX_BYTES]);
 
 #endif
