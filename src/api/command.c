@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/internal.h"
+#include "api/judge.h"
 #include "plan/dump.h"
 
 static void free_strings(char **list)
@@ -210,6 +210,13 @@ void abx_command_cancel(abx_command *c)
     c->canceled = true;
     if (c->run)
         run_cancel(c->run);
+    if (c->question)
+        question_wake(c->question);
+    if (c->asking) {
+        (void)pthread_mutex_lock(&c->asking->lock);
+        (void)pthread_cond_broadcast(&c->asking->idle);
+        (void)pthread_mutex_unlock(&c->asking->lock);
+    }
     (void)pthread_mutex_unlock(&c->lock);
 }
 

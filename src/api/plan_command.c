@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrapping: settings -> policy -> facts -> plan, in the command's arena. */
+/* Wrapping: settings -> policy -> verdict -> facts -> plan, in the command's arena. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -65,6 +65,8 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
         trace_config(m, config, &layers);
     if (code == ABX_OK)
         code = config_check_trust(config, c->settings, c->cwd, err);
+    if (code == ABX_OK)
+        code = command_judge(m, c, config, &layers, err);
     manager_release(m, config);
     return code;
 }
