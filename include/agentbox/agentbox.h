@@ -173,10 +173,10 @@ ABX_API const char *abx_key_help(size_t index);
  * and what these would run in turn. The strictest verdict is that of the whole. It is advice that
  * saves people from accidents; what stops malice is the sandbox, which every command gets.
  */
-#define ABX_DECISION_ALLOW     0 /* known to be harmless */
-#define ABX_DECISION_SANDBOXED 1 /* nothing is known against it */
-#define ABX_DECISION_ESCALATED 2 /* runs only if somebody approves it */
-#define ABX_DECISION_FORBIDDEN 3 /* never runs; nobody is asked */
+#define ABX_DECISION_ALLOW     0                         /* known to be harmless */
+#define ABX_DECISION_SANDBOXED 1                         /* nothing is known against it */
+#define ABX_DECISION_ESCALATED 2                         /* runs only if somebody approves it */
+#define ABX_DECISION_FORBIDDEN 3                         /* never runs; nobody is asked */
 ABX_API const char *abx_decision_name(int32_t decision); /* "allow", …; "?" if unknown */
 
 typedef struct abx_check abx_check;
@@ -265,10 +265,10 @@ typedef struct abx_hooks {
     uint32_t flags;
     abx_notice_fn notice;
     void *user;
-    void (*user_free)(void *user); /* also called when abx_manager_new fails */
-    const char *helper_dir;        /* where the launcher's fallback copy lies, or NULL */
-    abx_approve_fn approve;        /* NULL: what is escalated does not run */
-    abx_classify_fn classify;      /* or NULL */
+    void (*user_free)(void *user);          /* also called when abx_manager_new fails */
+    const char *helper_dir;                 /* where the launcher's fallback copy lies, or NULL */
+    abx_approve_fn approve;                 /* NULL: what is escalated does not run */
+    abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
 } abx_hooks;

@@ -116,8 +116,7 @@ void manager_drop_questions(abx_manager *m)
 
 static bool is_void(const struct asking *a)
 {
-    return a->command->canceled || a->manager->closed ||
-           abx_question_timeout_ms(a->question) == 0;
+    return a->command->canceled || a->manager->closed || abx_question_timeout_ms(a->question) == 0;
 }
 
 /* Until the one who asks has an answer, or we need none. */
@@ -179,8 +178,7 @@ static void cache_store(const struct asking *a)
     if (hooks->approval_store) {
         if (hooks->approval_store(hooks->user, a->question->key, a->question) != 0)
             manager_notice(a->manager, ABX_NOTICE_WARNING, "the approval could not be kept");
-    } else if ((hooks->flags & ABX_KEEP_APPROVALS) &&
-               store_in_files(a->question, &why) != ABX_OK) {
+    } else if ((hooks->flags & ABX_KEEP_APPROVALS) && store_in_files(a->question, &why) != ABX_OK) {
         manager_notice(a->manager, ABX_NOTICE_WARNING, abx_error_message(why));
     }
 }
@@ -319,8 +317,7 @@ static int32_t outcome_void(const struct asking *a, abx_error **err)
     (void)pthread_mutex_unlock(&a->manager->lock);
     if (closed)
         return err_new(err, ABX_E_CLOSED, "start a command: the manager is closed");
-    return err_new(err, ABX_E_TIMEOUT, "run '%.1000s': no approval came in time (rule '%s')",
-                   a->check->part, a->check->rule);
+    return refuse(a, "no approval came in time", NULL, err);
 }
 
 static int32_t outcome(const struct asking *a, enum answer answer, abx_error **err)

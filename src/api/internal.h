@@ -58,9 +58,9 @@ struct abx_manager {
     size_t rest_count, rest_capacity;
     abx_process *processes; /* all handles, finished ones too */
     /* approve.c */
-    struct pending *pending;   /* keys that somebody is asking about */
-    abx_question *questions;   /* that a callback is looking at */
-    unsigned askers;           /* threads that want an answer, or wait for another's */
+    struct pending *pending;           /* keys that somebody is asking about */
+    abx_question *questions;           /* that a callback is looking at */
+    unsigned askers;                   /* threads that want an answer, or wait for another's */
     char (*session)[SHA256_HEX_BYTES]; /* keys that are approved as long as we live */
     size_t session_count, session_capacity;
     uint64_t last_id;

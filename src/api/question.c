@@ -90,8 +90,9 @@ static char *escaped(const char *text)
 /* Words that could be mistaken for several, or for something else, are quoted. */
 static void put_word(struct buf *b, const char *word)
 {
-    bool plain = word[0] && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                               "0123456789_-+./:,@%=")];
+    bool plain = word[0] &&
+                 !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789_-+./:,@%=")];
 
     if (!plain)
         (void)buf_putc(b, '\'');

@@ -19,8 +19,8 @@
 #include "probe/record.h"
 #include "probe/state.h"
 
-#define TRUST_DIRECTORY  "trust"
-#define TRUST_FORMAT     "agentbox-trust-1"
+#define TRUST_DIRECTORY "trust"
+#define TRUST_FORMAT    "agentbox-trust-1"
 
 static void record_name(const char *path, char name[SHA256_HEX_BYTES])
 {
