@@ -155,8 +155,7 @@ static int32_t refuse_forbidden(const abx_check *check, abx_error **err)
     return code;
 }
 
-int32_t command_judge(abx_manager *m, abx_command *c, abx_config *config,
-                      const struct layers *layers, abx_error **err)
+static int32_t judge_and_ask(abx_command *c, abx_error **err)
 {
     _arena_ struct arena arena = { 0 };
     abx_check *check = NULL;
@@ -164,14 +163,24 @@ int32_t command_judge(abx_manager *m, abx_command *c, abx_config *config,
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     const char *cwd = command_directory(c, &arena);
-    int32_t code = make_check(m, config, c, cwd, &arena, true, &withheld, &check, err);
+    int32_t code = make_check(c->manager, c->config, c, cwd, &arena, true, &withheld, &check, err);
     if (code != ABX_OK || !check)
         return code;
     if (check->decision == DECISION_FORBIDDEN)
         code = refuse_forbidden(check, err);
     else if (check->decision == DECISION_ESCALATED)
-        code = command_approve(m, c, check, layers, cwd, err);
+        code = command_approve(c->manager, c, check, c->layers, cwd, err);
     abx_check_free(check);
+    return code;
+}
+
+int32_t command_judge(abx_command *c, abx_error **err)
+{
+    if (!c->config)
+        return ABX_OK;
+    int32_t code = judge_and_ask(c, err);
+    if (code == ABX_OK)
+        command_settle(c);
     return code;
 }
 

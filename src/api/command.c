@@ -228,12 +228,15 @@ int32_t abx_manager_wrap(abx_manager *m, abx_command *c, abx_error **err)
         code = check_new(c, "wrap", err);
     if (code == ABX_OK)
         code = command_build_policy(m, c, err);
-    if (code == ABX_OK)
-        code = command_compile(c, err);
     if (code != ABX_OK)
         return code;
-    c->state = COMMAND_WRAPPED;
-    return ABX_OK;
+    code = command_judge(c, err);
+    if (code == ABX_OK)
+        code = command_compile(c, err);
+    if (code == ABX_OK)
+        c->state = COMMAND_WRAPPED;
+    command_settle(c);
+    return code;
 }
 
 static int32_t check_wrapped(const abx_command *c, const char *what, abx_error **err)

@@ -105,6 +105,8 @@ struct abx_command {
     /* From wrap on. */
     abx_manager *manager;
     struct arena arena;
+    abx_config *config;          /* NULL: there is a verdict */
+    const struct layers *layers; /* of it and this command */
     const struct policy *policy;
     const struct facts *facts;
     const struct plan *plan;
@@ -171,7 +173,9 @@ abx_config *manager_config(abx_manager *m);
 void manager_release(abx_manager *m, abx_config *config);
 
 /* ---- plan_command.c: policy, facts, plan ---- */
+/* The configuration is held for the verdict, until command_judge or command_settle. */
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
+void command_settle(abx_command *c);
 /* Facts and plan, after the policy. */
 int32_t command_compile(abx_command *c, abx_error **err);
 bool command_wants_tty(const abx_command *c);
@@ -199,9 +203,11 @@ int32_t config_check_trust(const abx_config *config, const struct settings *call
                            abx_error **err);
 
 /* ---- check.c ---- */
-/* The verdict of the rules, and where it needs one, an approval. ABX_OK: the command may run. */
-int32_t command_judge(abx_manager *m, abx_command *c, abx_config *config,
-                      const struct layers *layers, abx_error **err);
+/*
+ * The verdict of the rules, and where it needs one, an approval. ABX_OK: the command may run. After
+ * the policy was built; once it said yes, it says nothing more.
+ */
+int32_t command_judge(abx_command *c, abx_error **err);
 
 /* ---- approve.c ---- */
 /* With the manager's lock: nobody needs answers any more. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrapping: settings -> policy -> verdict -> facts -> plan, in the command's arena. */
+/* Wrapping: settings -> policy -> facts -> plan, in the command's arena. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -57,18 +57,27 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     arena_done(&c->arena);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
     abx_config *config = manager_config(m);
-    struct layers layers;
-    code = config_merge(config, c->settings, 0, &c->arena, &layers, err);
+    struct layers *layers = arena_alloc(&c->arena, 1, sizeof *layers);
+    code = layers ? config_merge(config, c->settings, 0, &c->arena, layers, err) : err_nomem(err);
     if (code == ABX_OK)
-        code = config_policy(config, &layers, &c->arena, &c->policy, err);
+        code = config_policy(config, layers, &c->arena, &c->policy, err);
     if (code == ABX_OK)
-        trace_config(m, config, &layers);
+        trace_config(m, config, layers);
     if (code == ABX_OK)
         code = config_check_trust(config, c->settings, c->cwd, err);
-    if (code == ABX_OK)
-        code = command_judge(m, c, config, &layers, err);
-    manager_release(m, config);
+    c->config = config;
+    c->layers = layers;
+    if (code != ABX_OK)
+        command_settle(c);
     return code;
+}
+
+void command_settle(abx_command *c)
+{
+    if (c->config)
+        manager_release(c->manager, c->config);
+    c->config = NULL;
+    c->layers = NULL;
 }
 
 /* The size of the caller's terminal, for the one inside. */
