@@ -102,12 +102,12 @@ as_who() {
 
 # Bounded: an attempt that blocks fails its test, and not the suite.
 box() {
-    (cd "$W" && exec timeout --foreground -k 2 20 "${AS[@]}" "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-)
+    (cd "$W" && exec timeout --foreground -k 2 20 "${AS[@]}" "$BOX" run -q --approve yes "${OPTIONS[@]}" "$@" 3>&-)
 }
 
 # In the background; $BOX_PID is agentbox itself.
 start_box() {
-    (cd "$W" && exec "${AS[@]}" "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-) &
+    (cd "$W" && exec "${AS[@]}" "$BOX" run -q --approve yes "${OPTIONS[@]}" "$@" 3>&-) &
     BOX_PID=$!
     started+=("$BOX_PID")
 }
