@@ -22,7 +22,7 @@ at() {
 
 # at_run ARGS…: for a terminal whose first program is agentbox itself.
 at_run() {
-    at "${AS[@]}" "$AGENTBOX" run "$@"
+    at "${AS[@]}" "$AGENTBOX" run --approve yes "$@"
 }
 
 # at_shell: for a terminal with an interactive shell outside; BOX is the program in it.
