@@ -104,8 +104,18 @@ static void look_for_base(struct search *s, const char *name)
         s->bases[s->base_count++] = fd;
 }
 
+/* Behind ">": the command writes it, what was in it does not matter. */
+static bool is_written(const char *word, const char *piece)
+{
+    while (piece > word && (piece[-1] == ' ' || piece[-1] == '\t'))
+        piece--;
+    return piece > word && (piece[-1] == '>' || (piece[-1] == '|' && piece - word > 1 &&
+                                                 piece[-2] == '>'));
+}
+
 static void each_piece(struct search *s, const char *word, piece_fn fn)
 {
+    const char *start = word;
     char name[PATH_MAX];
     size_t whole = strlen(word);
 
@@ -114,7 +124,7 @@ static void each_piece(struct search *s, const char *word, piece_fn fn)
     for (size_t n; *word; word += n) {
         word += strspn(word, SIGNS);
         n = strcspn(word, SIGNS);
-        if (n == 0 || n == whole || n >= sizeof name)
+        if (n == 0 || n == whole || n >= sizeof name || is_written(start, word))
             continue;
         memcpy(name, word, n);
         name[n] = '\0';

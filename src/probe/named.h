@@ -12,7 +12,8 @@
 /*
  * Adds to h what the regular files say that may be named by the words: as a whole, or as a piece
  * between blanks, quotes and other signs of the shell; seen from cwd, from each directory among the
- * pieces, or behind "~/". home may be NULL. False if there are too many to look at.
+ * pieces, or behind "~/". What stands behind ">" is written, and does not count. home may be NULL.
+ * False if there are too many to look at.
  */
 bool named_digest(const char *const *words, size_t count, const char *cwd, const char *home,
                   struct sha256 *h);
