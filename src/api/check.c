@@ -145,6 +145,21 @@ static int32_t make_check(abx_manager *m, abx_config *config, const abx_command 
     return ABX_OK;
 }
 
+/* A verdict without the rules of such a file is not what its author meant. */
+static int32_t refuse_withheld(const abx_config *config, abx_error **err)
+{
+    const char *path = config_project(config)->path;
+    int32_t code = err_new(err, ABX_E_CONFIG,
+                           "use '%s': it loosens the classifier's rules and is not trusted", path);
+
+    err_subject(err, path);
+    err_hint(err,
+             "look at it, and if you agree: agentbox config trust '%s'; "
+             "--no-config does without it",
+             path);
+    return code;
+}
+
 static int32_t refuse_forbidden(const abx_check *check, abx_error **err)
 {
     int32_t code = err_new(err, ABX_E_FORBIDDEN, "run '%.1000s': forbidden by rule '%s': %s",
@@ -164,42 +179,25 @@ static int32_t judge_and_ask(abx_command *c, abx_error **err)
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     const char *cwd = command_directory(c, &arena);
     int32_t code = make_check(c->manager, c->config, c, cwd, &arena, true, &withheld, &check, err);
-    if (code != ABX_OK || !check)
-        return code;
-    if (check->decision == DECISION_FORBIDDEN)
+    if (code == ABX_OK && withheld)
+        code = refuse_withheld(c->config, err);
+    else if (code == ABX_OK && check && check->decision == DECISION_FORBIDDEN)
         code = refuse_forbidden(check, err);
-    else if (check->decision == DECISION_ESCALATED)
-        code = command_approve(c->manager, c, check, c->layers, cwd, err);
+    else if (code == ABX_OK && check && check->decision == DECISION_ESCALATED)
+        code = command_approve(c->manager, c, check, &c->layers, cwd, err);
     abx_check_free(check);
     return code;
 }
 
 int32_t command_judge(abx_command *c, abx_error **err)
 {
-    if (!c->config)
-        return ABX_OK;
-    int32_t code = judge_and_ask(c, err);
-    if (code == ABX_OK)
-        command_settle(c);
+    int32_t code = c->judged ? ABX_OK : judge_and_ask(c, err);
+
+    c->judged = code == ABX_OK;
     return code;
 }
 
 /* ---- public ---- */
-
-/* A run would stop at such a file; a verdict without its rules would not be true. */
-static int32_t refuse_withheld(const abx_config *config, abx_error **err)
-{
-    const char *path = config_project(config)->path;
-    int32_t code = err_new(err, ABX_E_CONFIG,
-                           "use '%s': it loosens the classifier's rules and is not trusted", path);
-
-    err_subject(err, path);
-    err_hint(err,
-             "look at it, and if you agree: agentbox config trust '%s'; "
-             "--no-config checks without it",
-             path);
-    return code;
-}
 
 static int32_t check_command(abx_manager *m, abx_config *config, const abx_command *c,
                              abx_check **ret, abx_error **err)
@@ -242,7 +240,7 @@ int32_t abx_manager_check(abx_manager *m, const abx_command *c, abx_check **ret_
         return err_new(err, ABX_E_CLOSED, "check a command: the manager is closed");
     config = manager_config(m);
     code = check_command(m, config, c, ret_check, err);
-    manager_release(m, config);
+    config_unref(config);
     return code;
 }
 

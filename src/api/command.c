@@ -95,6 +95,7 @@ void abx_command_free(abx_command *c)
     free(c->text);
     free(c->cwd);
     settings_free(c->settings);
+    config_unref(c->config);
     arena_done(&c->arena);
     (void)pthread_mutex_destroy(&c->lock);
     free(c);
@@ -228,14 +229,12 @@ int32_t abx_manager_wrap(abx_manager *m, abx_command *c, abx_error **err)
         code = check_new(c, "wrap", err);
     if (code == ABX_OK)
         code = command_build_policy(m, c, err);
-    if (code != ABX_OK)
-        return code;
-    code = command_judge(c, err);
+    if (code == ABX_OK)
+        code = command_judge(c, err);
     if (code == ABX_OK)
         code = command_compile(c, err);
     if (code == ABX_OK)
         c->state = COMMAND_WRAPPED;
-    command_settle(c);
     return code;
 }
 

@@ -86,6 +86,16 @@ static void add_permissions(const struct explain_context *context, const struct 
     };
 }
 
+/* A link that the run does not see leads it nowhere: then the answer is about the link. */
+static const struct pin_fact *find_hidden_link(const struct view *view,
+                                               const struct resolved *where)
+{
+    for (uint32_t i = 0; i < where->pin_count; i++)
+        if (where->pins[i].is_link && view_access(view, where->pins[i].path) == ACCESS_EXCLUDE)
+            return &where->pins[i];
+    return NULL;
+}
+
 static int32_t explain_file(const abx_command *c, size_t operation, const char *text, abx_answer *a,
                             abx_error **err)
 {
@@ -97,6 +107,9 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
         r = view_make(c->plan, &a->arena, &context.view, err);
     if (r != ABX_OK)
         return r;
+    const struct pin_fact *hidden = find_hidden_link(&context.view, &where);
+    if (hidden)
+        where = (struct resolved){ .path = hidden->path, .exists = true };
     const struct explain_path path = { where.path, where.exists, where.is_dir, where.ancestor };
     a->target = where.path;
     r = explain_path(&context, operations[operation].operation, &path, &a->arena, &a->says, err);

@@ -34,7 +34,7 @@ struct config_file {
 };
 
 struct abx_config {
-    unsigned refs; /* of a manager's copy, which never changes; under its lock */
+    unsigned refs; /* of a manager's copy, which never changes; atomic */
     struct settings *settings;
     struct config_file files[CONFIGFILES_COUNT];
     size_t file_count;
@@ -105,8 +105,9 @@ struct abx_command {
     /* From wrap on. */
     abx_manager *manager;
     struct arena arena;
-    abx_config *config;          /* NULL: there is a verdict */
-    const struct layers *layers; /* of it and this command */
+    abx_config *config; /* that it was wrapped with */
+    struct layers layers;
+    bool judged; /* the classifier, or somebody it asked, lets it run */
     const struct policy *policy;
     const struct facts *facts;
     const struct plan *plan;
@@ -168,14 +169,11 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err);
 void manager_forget(abx_manager *m,
                     abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
-/* The configuration of this moment, to be released. */
+/* The configuration of this moment; for config_unref. */
 abx_config *manager_config(abx_manager *m);
-void manager_release(abx_manager *m, abx_config *config);
 
 /* ---- plan_command.c: policy, facts, plan ---- */
-/* The configuration is held for the verdict, until command_judge or command_settle. */
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
-void command_settle(abx_command *c);
 /* Facts and plan, after the policy. */
 int32_t command_compile(abx_command *c, abx_error **err);
 bool command_wants_tty(const abx_command *c);
@@ -183,6 +181,7 @@ bool command_wants_tty(const abx_command *c);
 /* ---- layers.c: a configuration as layers ---- */
 int32_t config_copy(const abx_config *config, abx_config **ret, abx_error **err);
 void config_done(abx_config *config);                               /* its contents */
+void config_unref(abx_config *config);                              /* NULL is fine */
 const struct config_file *config_project(const abx_config *config); /* the project's, or NULL */
 /* skip: LAYERS_SKIP. call may be NULL. */
 int32_t config_merge(const abx_config *config, const struct settings *call, uint32_t skip,
@@ -198,9 +197,8 @@ bool format_is_known(const char *format); /* "text" or "json"; NULL is not */
 int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
 
 /* ---- trust.c ---- */
-/* ABX_OK if there is no project's file, if it is trusted, or if it grants nothing. */
-int32_t config_check_trust(const abx_config *config, const struct settings *call, const char *cwd,
-                           abx_error **err);
+/* ABX_OK if there is no project's file, if it is trusted, or if it grants this plan nothing. */
+int32_t command_check_trust(const abx_command *c, const struct plan *plan, abx_error **err);
 
 /* ---- check.c ---- */
 /*

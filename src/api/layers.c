@@ -27,6 +27,12 @@ void config_done(abx_config *config)
         file_done(&config->files[i]);
 }
 
+void config_unref(abx_config *config)
+{
+    if (config && __atomic_sub_fetch(&config->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        abx_config_free(config);
+}
+
 static bool copy_file(struct config_file *to, const struct config_file *from)
 {
     *to = *from;

@@ -176,18 +176,9 @@ abx_config *manager_config(abx_manager *m)
 {
     (void)pthread_mutex_lock(&m->lock);
     abx_config *config = m->config;
-    config->refs++;
+    (void)__atomic_add_fetch(&config->refs, 1, __ATOMIC_RELAXED);
     (void)pthread_mutex_unlock(&m->lock);
     return config;
-}
-
-void manager_release(abx_manager *m, abx_config *config)
-{
-    (void)pthread_mutex_lock(&m->lock);
-    bool last = --config->refs == 0;
-    (void)pthread_mutex_unlock(&m->lock);
-    if (last)
-        abx_config_free(config);
 }
 
 int32_t abx_manager_update(abx_manager *m, const abx_config *config, abx_error **err)
@@ -207,7 +198,7 @@ int32_t abx_manager_update(abx_manager *m, const abx_config *config, abx_error *
     if (!closed)
         m->config = new;
     (void)pthread_mutex_unlock(&m->lock);
-    manager_release(m, old);
+    config_unref(old);
     return closed ? err_new(err, ABX_E_CLOSED, "update a manager: it is closed") : ABX_OK;
 }
 
@@ -507,7 +498,7 @@ void abx_manager_free(abx_manager *m)
     image_close(&m->image);
     fd_close(m->wake_fd);
     fd_close(m->epoll_fd);
-    abx_config_free(m->config);
+    config_unref(m->config);
     free(m->helper_dir);
     if (m->hooks.user_free)
         m->hooks.user_free(m->hooks.user);

@@ -56,28 +56,15 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     c->plan = NULL;
     arena_done(&c->arena);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
-    abx_config *config = manager_config(m);
-    struct layers *layers = arena_alloc(&c->arena, 1, sizeof *layers);
-    code = layers ? config_merge(config, c->settings, 0, &c->arena, layers, err) : err_nomem(err);
+    c->judged = false;
+    config_unref(c->config);
+    c->config = manager_config(m);
+    code = config_merge(c->config, c->settings, 0, &c->arena, &c->layers, err);
     if (code == ABX_OK)
-        code = config_policy(config, layers, &c->arena, &c->policy, err);
+        code = config_policy(c->config, &c->layers, &c->arena, &c->policy, err);
     if (code == ABX_OK)
-        trace_config(m, config, layers);
-    if (code == ABX_OK)
-        code = config_check_trust(config, c->settings, c->cwd, err);
-    c->config = config;
-    c->layers = layers;
-    if (code != ABX_OK)
-        command_settle(c);
+        trace_config(m, c->config, &c->layers);
     return code;
-}
-
-void command_settle(abx_command *c)
-{
-    if (c->config)
-        manager_release(c->manager, c->config);
-    c->config = NULL;
-    c->layers = NULL;
 }
 
 /* The size of the caller's terminal, for the one inside. */
@@ -149,6 +136,8 @@ int32_t command_compile(abx_command *c, abx_error **err)
     while (request.argv[request.argc])
         request.argc++;
     code = plan_compile(c->policy, c->facts, &request, &c->arena, &plan, err);
+    if (code == ABX_OK)
+        code = command_check_trust(c, plan, err);
     if (code != ABX_OK)
         return code;
 

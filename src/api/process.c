@@ -67,12 +67,9 @@ int32_t abx_manager_run(abx_manager *m, abx_command *c, abx_result **ret_result,
 
     run_init(&run);
     code = manager_enter(m, &active, &run, err);
-    if (code != ABX_OK) {
-        command_settle(c);
+    if (code != ABX_OK)
         return code;
-    }
     code = run_to_end(c, &run, ret_result, err);
-    command_settle(c);
     unpublish(c);
     manager_finish(m, &run);
     manager_leave(m, &active); /* last: whoever closes the manager waits for it */
@@ -138,10 +135,8 @@ static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_proces
     if (code != ABX_OK)
         return code;
     abx_process *p = calloc(1, sizeof *p);
-    if (!p) {
-        command_settle(c);
+    if (!p)
         return err_nomem(err);
-    }
     p->command = c;
     c->process = p;
     p->manager = m;
@@ -154,7 +149,6 @@ static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_proces
     code = manager_enter(m, &p->active, &p->run, err);
     if (code == ABX_OK)
         code = process_start(p, err);
-    command_settle(c);
     if (code != ABX_OK) {
         abx_process_free(p);
         return code;

@@ -161,6 +161,8 @@ static void forget_plan(abx_command *c)
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
     settings_free(c->settings);
     c->settings = NULL;
+    config_unref(c->config);
+    c->config = NULL;
 }
 
 int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err)

@@ -2,7 +2,8 @@
 /*
  * Trust in a project's file. Whether it grants anything is found out with the options of the very
  * command that is to run: `--exclude secrets` together with a file that says `ro: secrets/key` is a
- * grant that neither of them is alone. Costs a second scan, but only until the file is trusted.
+ * grant that neither of them is alone. It is judged when the plan is made, before that is handed to
+ * the launcher: nothing has run. Costs a second scan, but only until the file is trusted.
  */
 #include <string.h>
 
@@ -35,15 +36,14 @@ static int32_t make_side(const abx_config *config, const struct settings *call, 
     return r == ABX_OK ? view_make(plan, arena, &ret->context.view, err) : r;
 }
 
-static int32_t find_widenings(const abx_config *config, const struct settings *call,
-                              const char *cwd, struct arena *arena, const struct widening **ret,
-                              size_t *ret_count, abx_error **err)
+static int32_t find_widenings(const abx_config *config, const char *cwd, struct arena *arena,
+                              const struct widening **ret, size_t *ret_count, abx_error **err)
 {
     struct widen_side before = { 0 }, after = { 0 };
-    int32_t r = make_side(config, call, cwd, LAYERS_SKIP(ORIGIN_PROJECT), arena, &before, err);
+    int32_t r = make_side(config, NULL, cwd, LAYERS_SKIP(ORIGIN_PROJECT), arena, &before, err);
 
     if (r == ABX_OK)
-        r = make_side(config, call, cwd, 0, arena, &after, err);
+        r = make_side(config, NULL, cwd, 0, arena, &after, err);
     if (r != ABX_OK)
         return r;
     return widen_compare(&before, &after, config_project(config)->directory, arena, ret, ret_count,
@@ -76,18 +76,24 @@ static int32_t refuse_untrusted(const struct config_file *file, const struct wid
     return r;
 }
 
-int32_t config_check_trust(const abx_config *config, const struct settings *call, const char *cwd,
-                           abx_error **err)
+int32_t command_check_trust(const abx_command *c, const struct plan *plan, abx_error **err)
 {
-    const struct config_file *file = config_project(config);
+    const struct config_file *file = config_project(c->config);
     _arena_ struct arena arena = { 0 };
+    struct widen_side before = { 0 };
+    struct widen_side after = { c->layers, { c->policy, c->facts, plan, { 0 } } };
     const struct widening *list = NULL;
     size_t count = 0;
 
     if (!file || file->trusted)
         return ABX_OK;
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    int32_t r = find_widenings(config, call, cwd, &arena, &list, &count, err);
+    int32_t r = make_side(c->config, c->settings, c->cwd, LAYERS_SKIP(ORIGIN_PROJECT), &arena,
+                          &before, err);
+    if (r == ABX_OK)
+        r = view_make(plan, &arena, &after.context.view, err);
+    if (r == ABX_OK)
+        r = widen_compare(&before, &after, file->directory, &arena, &list, &count, err);
     return r == ABX_OK && count ? refuse_untrusted(file, list, count, err) : r;
 }
 
@@ -144,7 +150,7 @@ int32_t abx_config_grants(const abx_config *config, const char *cwd, const char 
         return err_new(err, ABX_E_INVALID, "list grants: no configuration, place or format");
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     const struct config_file *file = config_project(config);
-    int32_t r = file ? find_widenings(config, NULL, cwd, &arena, &list, &count, err) : ABX_OK;
+    int32_t r = file ? find_widenings(config, cwd, &arena, &list, &count, err) : ABX_OK;
     if (r != ABX_OK)
         return r;
     if (str_eq(format, "json"))

@@ -238,16 +238,16 @@ static int trust(const struct action_options *o, abx_config *config)
 
     if (!path)
         return cli_misuse("name it: agentbox config trust FILE", "there is no project file here");
-    if (abx_config_grants(config, o->cwd, format_of(o), &text, &err) != ABX_OK)
+    if (abx_config_grants(config, o->cwd, format_of(o), &text, &err) != ABX_OK ||
+        abx_config_trust(config, &err) != ABX_OK) {
+        abx_free(text);
         return cli_fail(err);
+    }
     if (!o->json)
         (void)printf(text[0] ? "%s is trusted as it reads now. It grants:\n"
                              : "%s is trusted as it reads now. Here it grants nothing.\n",
                      path);
-    int code = print_taken(text);
-    if (code == 0 && abx_config_trust(config, &err) != ABX_OK)
-        code = cli_fail(err);
-    return code;
+    return print_taken(text);
 }
 
 static int action_trust(const struct action_options *o)

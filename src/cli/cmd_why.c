@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agentbox why: one question to the plan of a run with the same options. */
+/* agentbox why: questions to the plan of a run with the same options. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -46,21 +46,33 @@ static bool print_json(const abx_answer *a)
     return ok;
 }
 
-static int answer(const struct run_options *o)
+static int answer(const struct run_options *o, const char *target)
 {
     abx_error *err = NULL;
     abx_answer *a = NULL;
 
-    if (o->operand_count != 2)
-        return cli_misuse("agentbox why write src/main.c; agentbox why net example.com:443",
-                          "why takes an operation (read, write, exec, net) and one target");
-    if (abx_manager_wrap(o->manager, o->command, &err) != ABX_OK ||
-        abx_command_explain(o->command, o->operands[0], o->operands[1], &a, &err) != ABX_OK)
+    if (abx_command_explain(o->command, o->operands[0], target, &a, &err) != ABX_OK)
         return cli_fail(err);
-    bool json = str_eq(o->format, "json");
-    bool ok = json ? print_json(a) : print_text(a, o->operands[0]);
+    bool ok = str_eq(o->format, "json") ? print_json(a) : print_text(a, o->operands[0]);
     int code = ok ? !abx_answer_allowed(a) : EXIT_AGENTBOX;
     abx_answer_free(a);
+    return code;
+}
+
+static int answer_all(const struct run_options *o)
+{
+    abx_error *err = NULL;
+    int code = 0;
+
+    if (o->operand_count < 2)
+        return cli_misuse("agentbox why write src/main.c; agentbox why net example.com:443",
+                          "why takes an operation (read, write, exec, net) and what it is about");
+    if (abx_manager_wrap(o->manager, o->command, &err) != ABX_OK)
+        return cli_fail(err);
+    for (size_t i = 1; i < o->operand_count && code != EXIT_AGENTBOX; i++) {
+        int one = answer(o, o->operands[i]);
+        code = MAX_OF(code, one);
+    }
     return code;
 }
 
@@ -70,7 +82,7 @@ CLI_COMMAND(why)
     int code = run_options_read(&o, command, argc, argv, RUN_OPERANDS);
 
     if (code == 0)
-        code = o.help ? cli_help(command) : answer(&o);
+        code = o.help ? cli_help(command) : answer_all(&o);
     run_options_done(&o);
     return code;
 }

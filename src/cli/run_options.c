@@ -102,7 +102,7 @@ static int read_words(struct run_options *o, struct pending *p, struct opt *opt,
     size_t n = 0;
 
     for (int id; !o->help && (id = opt_next(opt)) != OPT_END;) {
-        if (id == OPT_OPERAND && o->operand_count < RUN_MAX_OPERANDS) {
+        if (id == OPT_OPERAND) { /* RUN_OPERANDS only */
             o->operands[o->operand_count++] = opt->value;
             continue;
         }
@@ -241,8 +241,11 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
     size_t count = 0;
 
     *o = (struct run_options){ .format = "text", .approver = { .signals = -1 } };
-    if (!entries)
+    o->operands = argc > 0 ? calloc((size_t)argc, sizeof *o->operands) : NULL;
+    if (!entries || !o->operands) {
+        free(entries);
         return cli_misuse(NULL, "out of memory");
+    }
     opt_init(&opt, run_options, run_option_count, argc - 1, argv + 1,
              shape == RUN_OPERANDS ? 0 : OPT_STOP_AT_OPERAND);
     int code = read_words(o, &pending, &opt, command, entries, &count);
@@ -262,4 +265,5 @@ void run_options_done(struct run_options *o)
 {
     abx_command_free(o->command);
     abx_manager_free(o->manager);
+    free((void *)o->operands);
 }

@@ -15,7 +15,6 @@ enum run_shape {
     RUN_OPTIONAL, /* the same, or nothing: then /bin/true is meant */
     RUN_OPERANDS, /* words that the caller reads; options may stand among them */
 };
-#define RUN_MAX_OPERANDS 4
 
 struct run_options {
     abx_command *command;
@@ -25,7 +24,7 @@ struct run_options {
     const char *format;
     struct approver approver;
     bool dry_run, quiet, help, debug;
-    const char *operands[RUN_MAX_OPERANDS]; /* RUN_OPERANDS */
+    const char **operands; /* RUN_OPERANDS */
     size_t operand_count;
 };
 

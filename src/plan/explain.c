@@ -328,13 +328,13 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
         q.rule = ceiling;
 
     answer.origin = origin_name(q.rule ? q.rule->origin : ORIGIN_BUILTIN);
-    answer.rule = q.rule ? rule_text(arena, q.rule) : place_text(&q);
+    answer.rule = q.rule ? rule_text(arena, q.rule) : arena_strdup(arena, place_text(&q));
     if (q.rule && q.rule->origin != ORIGIN_BUILTIN && q.rule->origin != ORIGIN_CALL)
-        answer.source = q.rule->source;
+        answer.source = arena_strdup(arena, q.rule->source);
     if (!answer.allowed)
         answer.grant = grant_text(&q);
     answer.note = answer.allowed ? allowance_note(&q) : denial_note(&q);
-    if (!answer.rule || !answer.grant || !answer.note)
+    if (!answer.rule || !answer.source || !answer.grant || !answer.note)
         return err_nomem(err);
     *ret = answer;
     return ABX_OK;

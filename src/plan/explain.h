@@ -31,7 +31,7 @@ struct explain_path {
     const char *ancestor; /* if it does not exist: the deepest directory that does; may be NULL */
 };
 
-/* Texts are never NULL; "" where there is nothing to say. */
+/* Texts are never NULL, "" where there is nothing to say; constants, or in the caller's arena. */
 struct explain_answer {
     bool allowed;
     const char *rule;   /* "default", "@base ~/.ssh", "--ro src", "rw ~/work" */

@@ -367,6 +367,28 @@ with_etc() {
     [[ $output == *"no home directory"* ]]
 }
 
+@test "a project below a home that is denied is writable once it is granted" {
+    mkdir -p "$H/proj/keep"
+    put "$H/.config/agentbox/config.json" '{ "filesystem": { "denyWrite": ["~"], "writableRoots": ["~/proj"] } }'
+    run abx run -q -C "$H/proj" -c 'touch ok; touch ../no'
+    [ -e "$H/proj/ok" ] && [ ! -e "$H/no" ]
+}
+
+@test "the root, the home and what lies above it can be worked in, and are not made writable" {
+    project '{ "graceSeconds": 1 }'
+    put "$H/.agentbox.json" '{ "graceSeconds": 2 }'
+    for dir in / "$H" "$T"; do
+        run abx run -q -C "$dir" -c 'touch abx-made 2>/dev/null; pwd'
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [ ! -e "$dir/abx-made" ]
+        run abx why -C "$dir" write abx-made
+        [ "$status" -eq 1 ]
+    done
+    [ "$(value graceSeconds -C "$H")" = "2 project" ]
+    [ "$(value graceSeconds -C /)" = "10 built-in" ]
+}
+
 @test "a working directory that a rule hides is refused, and works once it is granted" {
     mkdir "$W/in"
     own "$W"

@@ -176,7 +176,10 @@ grant_works() {
     [[ $output == *"network.mode blocked"*"--network allowed"* ]]
     run as_who "$BOX" why --network allowed net example.com
     [ "$status" -eq 0 ]
-    for words in "" "read" "eat $O/f" "net x:y" "read a b"; do
+    run as_who "$BOX" why write file "$O/f" new --json
+    [ "$status" -eq 1 ]
+    [ "$(grep -o '"verdict":"[a-z]*"' <<<"$output" | tr '\n' ' ')" = '"verdict":"allow" "verdict":"deny" "verdict":"allow" ' ]
+    for words in "" "read" "eat $O/f" "net x:y"; do
         # shellcheck disable=SC2086
         run as_who "$BOX" why $words
         [ "$status" -eq 125 ]

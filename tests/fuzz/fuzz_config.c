@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole way from a configuration's bytes to settings. The first byte chooses format and origin.
+ * The whole way from a configuration's bytes to a policy. The first byte chooses format and origin.
  * Wrong texts enter nothing and have a message; right ones are dumped, read back and dumped again,
  * and the two dumps are the same.
  */
@@ -33,9 +33,10 @@ static void dump(enum origin origin, const char *text, size_t len, enum doc_form
     if (code != ABX_OK)
         return;
     _arena_ struct arena arena = { 0 };
-    const struct policy *policy;
+    const struct policy *policy = NULL;
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    (void)policy_build(s, NULL, &arena, &policy, NULL);
+    if ((policy_build(s, NULL, &arena, &policy, NULL) == ABX_OK) != (policy != NULL))
+        abort();
     (void)settings_check(s, NULL);
     settings_dump_json(s, out);
 }

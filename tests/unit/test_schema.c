@@ -285,7 +285,7 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
         "{\"network\":{\"mitmProxy\":{\"socketPath\":\"/s\"}}}",
         "{\"network\":{\"mitmProxy\":{\"domains\":[\"x.org\"]}}}",
         "{\"network\":{\"upstreamProxy\":\"http://p:1\"}}",
-        "{\"network\":{\"allowedDomains\":[\"x.org\"]}}",
+        "{\"network\":{\"mode\":\"allowed\",\"allowedDomains\":[\"x.org\"]}}",
         "{\"network\":{\"mode\":\"allowed\",\"deniedDomains\":[\"x.org\"]}}",
     };
     static const char *const kept[] = {
@@ -299,8 +299,8 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
         bool ok = i >= ARRAY_LEN(refused);
         const char *text = ok ? kept[i - ARRAY_LEN(refused)] : refused[i];
         struct settings *s = decoded(ORIGIN_GLOBAL, text, strlen(text), DOC_JSON);
-        _arena_ struct arena arena = { 0 };
-        const struct policy *policy;
+        const struct policy *policy = NULL;
+        struct arena arena;
         abx_error *err = NULL;
         arena_init(&arena, ARENA_DEFAULT_LIMIT);
         if (policy_build(s, NULL, &arena, &policy, &err) != (ok ? ABX_OK : ABX_E_UNSUPPORTED))
@@ -308,6 +308,7 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
         assert_true(ok || str_has_prefix(abx_error_message(err), "f:1:"));
         abx_error_free(err);
         settings_free(s);
+        arena_done(&arena);
     }
 }
 

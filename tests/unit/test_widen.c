@@ -180,14 +180,120 @@ static void a_project_that_is_the_home_is_none(void **state)
     widens(t, NULL, "{}", "/home' becomes writable");
 }
 
+/* ---- random rules ---- */
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static const char *random_path(struct arena *a, uint32_t *seed)
+{
+    static const char *const names[] = { "a", "b", "c" };
+    const char *path = "";
+
+    for (uint32_t depth = 1 + next_random(seed) % 4; depth > 0; depth--)
+        path = arena_printf(a, "%s/%s", path, names[next_random(seed) % 3]);
+    assert_non_null(path);
+    return path;
+}
+
+static void make_side(struct facts_case *c, struct widen_side *side)
+{
+    struct plan *plan = arena_alloc(&c->arena, 1, sizeof *plan);
+
+    assert_non_null(plan);
+    assert_int_equal(mounts_compile(&c->policy, &c->facts, &c->arena, plan, NULL), ABX_OK);
+    *side = (struct widen_side){ .context = { &c->policy, &c->facts, plan, { 0 } } };
+    assert_int_equal(view_make(plan, &c->arena, &side->context.view, NULL), ABX_OK);
+}
+
+/* The path that a text speaks about. */
+static const char *named_path(const char *text, char *path, size_t size)
+{
+    const char *start = strchr(text, '\''), *end = strrchr(text, '\'');
+
+    assert_true(start && end > start && (size_t)(end - start) <= size);
+    memcpy(path, start + 1, (size_t)(end - start) - 1);
+    path[end - start - 1] = '\0';
+    return path;
+}
+
+static bool list_covers(const struct widening *list, size_t count, const char *path)
+{
+    char named[64];
+
+    for (size_t i = 0; i < count; i++)
+        if (path_is_beneath(path, named_path(list[i].text, named, sizeof named)))
+            return true;
+    return false;
+}
+
+static void compare_at_random(const struct widen_side *old, const struct widen_side *new,
+                              struct arena *arena, uint32_t *seed)
+{
+    const struct view *before = &old->context.view, *after = &new->context.view;
+    const struct widening *list = NULL;
+    size_t count = 0;
+    char path[64];
+
+    assert_int_equal(widen_compare(old, new, NULL, arena, &list, &count, NULL), ABX_OK);
+    for (int i = 0; i < 60; i++) {
+        const char *any = random_path(arena, seed);
+        if (view_access(after, any) > view_access(before, any) && !list_covers(list, count, any))
+            fail_msg("'%s' is not told", any);
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)named_path(list[i].text, path, sizeof path);
+        if (view_access(after, path) <= view_access(before, path))
+            fail_msg("%s, but it does not", list[i].text);
+    }
+}
+
+/* Where more can be done than before, the list says so, and it says nothing else. */
+static void random_rules_are_compared_everywhere(void **state)
+{
+    uint32_t seed = 4711;
+
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        struct facts_case before, after;
+        struct widen_side old, new;
+
+        case_init(&before);
+        case_init(&after);
+        before.facts.cwd = after.facts.cwd = "/";
+        for (uint32_t i = 1 + next_random(&seed) % 6; i > 0; i--) {
+            uint32_t access = next_random(&seed) % 3;
+            uint32_t origin = next_random(&seed) % 2 ? ORIGIN_PROJECT : ORIGIN_GLOBAL;
+            uint32_t flags = next_random(&seed) % 5 ? 0 : RULE_GLOB;
+            const char *path = random_path(&after.arena, &seed);
+            case_rule(&after, access, origin, flags, path, "d");
+            if (origin != ORIGIN_PROJECT)
+                case_rule(&before, access, origin, flags, path, "d");
+        }
+        make_side(&before, &old);
+        make_side(&after, &new);
+        compare_at_random(&old, &new, &after.arena, &seed);
+        case_done(&before);
+        case_done(&after);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_has_a_direction), TEST(what_only_narrows_needs_no_trust),
-        TEST(writing_in_the_project_needs_no_trust), TEST(each_loosened_value_is_named),
-        TEST(a_grant_is_told_with_its_place),        TEST(files_are_judged_by_what_becomes_of_them),
-        TEST(what_is_not_there_yet_is_judged_too),   TEST(a_project_that_is_the_home_is_none),
+        cmocka_unit_test(every_key_has_a_direction),
+        TEST(what_only_narrows_needs_no_trust),
+        TEST(writing_in_the_project_needs_no_trust),
+        TEST(each_loosened_value_is_named),
+        TEST(a_grant_is_told_with_its_place),
+        TEST(files_are_judged_by_what_becomes_of_them),
+        TEST(what_is_not_there_yet_is_judged_too),
+        TEST(a_project_that_is_the_home_is_none),
+        cmocka_unit_test(random_rules_are_compared_everywhere),
     };
 
     return cmocka_run_group_tests_name("widen", tests, NULL, NULL);
