@@ -200,6 +200,36 @@ static void judge_read(const struct frame *f, const char *text, size_t len,
         judge_unreadable(j, reason ? reason : "There is no memory to read it.", outer);
 }
 
+static const struct call *call_with_pipe(struct judge *j, const struct call *call)
+{
+    struct call *copy = arena_alloc(j->arena, 1, sizeof(*copy));
+
+    if (copy) {
+        *copy = *call;
+        copy->flags |= CALL_STDIN_PIPE;
+    }
+    return copy;
+}
+
+/* What a text is read from is not what its commands read. */
+static const struct call *call_without_stdin(struct judge *j, const struct call *call)
+{
+    struct call *copy = arena_alloc(j->arena, 1, sizeof(*copy));
+    struct redirect *kept = arena_alloc(j->arena, call->redirect_count, sizeof(*kept));
+    size_t n = 0;
+
+    if (!copy || !kept)
+        return NULL;
+    for (size_t i = 0; i < call->redirect_count; i++) {
+        if (call->redirects[i].fd != 0)
+            kept[n++] = call->redirects[i];
+    }
+    *copy = *call;
+    copy->redirects = kept;
+    copy->redirect_count = n;
+    return copy;
+}
+
 static void inner_text_found(void *user, const struct subject *s, const char *text, size_t len,
                              uint32_t inner)
 {
@@ -207,15 +237,10 @@ static void inner_text_found(void *user, const struct subject *s, const char *te
     struct frame next = *f;
     const struct call *outer = s->call; /* the very call: the reader knows it for its own */
 
-    if (inner & INNER_STDIN_PIPE) {
-        struct call *piped = arena_alloc(f->judge->arena, 1, sizeof(*piped));
-
-        if (piped) {
-            *piped = *s->call;
-            piped->flags |= CALL_STDIN_PIPE;
-        }
-        outer = piped;
-    }
+    if (inner & INNER_STDIN_PIPE)
+        outer = call_with_pipe(f->judge, s->call);
+    else if (inner & INNER_STDIN_TEXT)
+        outer = call_without_stdin(f->judge, s->call);
     if (!outer || !text || ++next.depth > WALK_MAX_DEPTH) {
         judge_unreadable(f->judge, "Commands in commands go too deep to be followed.", s->call);
         return;

@@ -172,6 +172,25 @@ static bool reads_secret_redirect(const struct subject *s)
     return false;
 }
 
+/* ${X:-~/.ssh/id_rsa}: the words are not known, but what is written tells enough. */
+static bool mentions_secret(const struct subject *s)
+{
+    static const char *const telling[] = { ".ssh/", "id_rsa", "id_ed25519", "/etc/shadow",
+                                           ".aws/", ".netrc", ".gnupg/", ".git-credentials" };
+    const struct call *call = s->call;
+    bool unknown = false;
+
+    for (size_t i = 0; i < s->count; i++)
+        unknown |= s->args[i].flags & WORD_UNKNOWN && !s->args[i].source;
+    for (size_t i = 0; unknown && call->part && i < ARRAY_LEN(telling); i++) {
+        const char *at = memmem(call->part, call->part_len, telling[i], strlen(telling[i]));
+
+        if (at && !memmem(at, call->part_len - (size_t)(at - call->part), ".pub", 4))
+            return true;
+    }
+    return false;
+}
+
 /* Its output becomes words of another command. */
 static bool output_is_used(const struct subject *s)
 {
@@ -208,7 +227,7 @@ MATCH(credentials)
         if (word_is_secret(s, &s->args[i], sure && first == 0))
             return true;
     }
-    return false;
+    return !s->from_argv && mentions_secret(s);
 }
 
 /* ---- variables ---- */

@@ -15,9 +15,14 @@
 
 /* ---- code from a pipe ---- */
 
-/* fd 0 is a file or a text after all. */
+/*
+ * fd 0 is a file or a text after all. A redirect of a compound around the pipe does not count; own
+ * ones are written in the part.
+ */
 static bool has_other_stdin(const struct subject *s)
 {
+    if (s->call->part && !memchr(s->call->part, '<', s->call->part_len))
+        return false;
     for (size_t i = 0; i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
 

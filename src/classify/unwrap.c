@@ -220,7 +220,7 @@ UNWRAP(shell)
     if (!wants_text && given &&
         (at >= s->count || word_is(&s->args[at], "-") || word_is(&s->args[at], "/dev/stdin") ||
          args_have_short(s, "s"))) {
-        inner_text(sink, s, given->target.text, 0);
+        inner_text(sink, s, given->target.text, INNER_STDIN_TEXT);
         return true;
     }
     return false;
@@ -339,7 +339,7 @@ bool unwrap(const struct subject *s, const struct wrapper *w, const struct inner
     /* $X rm -rf /: an empty X leaves the rest. */
     if (s->call->count > 1 && s->call->words[0].flags & WORD_SPLITS &&
         word_is_hole(&s->call->words[0])) {
-        inner_words(sink, s, s->args, s->count, INNER_MAYBE);
+        inner_words(sink, s, s->args, s->count, 0);
         found = true;
     }
     return unwrap_flags(s, sink) || found;
