@@ -190,7 +190,7 @@ static bool is_beside(char c)
 MATCH(ifs_bypass)
 {
     const char *text = s->call->part;
-    size_t len = text && !s->from_argv ? s->call->part_len : 0;
+    size_t len = text && !s->from_argv && !s->derived ? s->call->part_len : 0;
     bool single = false;
 
     for (size_t i = 0; i + 4 <= len; i++) {

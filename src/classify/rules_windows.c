@@ -43,7 +43,7 @@ static void raw_words(const struct subject *s, struct raw *raw)
             raw_add(s, raw, s->args[i].text, s->args[i].len);
         return;
     }
-    while (at < len) {
+    while (at < len && raw->count < MAX_WORDS) {
         while (at < len && isspace((unsigned char)part[at]))
             at++;
         size_t start = at;

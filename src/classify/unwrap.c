@@ -313,6 +313,8 @@ static bool unwrap_flags(const struct subject *s, const struct inner_sink *sink)
 {
     bool found = false;
 
+    if (!subject_is(s, TRAIT_FLAGGED))
+        return false;
     for (size_t row = 0; row < ARRAY_LEN(command_flags); row++) {
         if (strcmp(command_flags[row].program, s->name) != 0)
             continue;

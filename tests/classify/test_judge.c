@@ -49,12 +49,9 @@ static void the_part_is_the_command_that_decided(void **state)
     static const struct {
         const char *text, *part;
     } rows[] = {
-        { "ls && rm -rf / && pwd", "rm -rf /" },
-        { "ls; git  push -f; pwd", "git  push -f" },
-        { "echo $(rm  -rf  /)", "rm  -rf  /" },
-        { "bash -c 'ls; rm -rf /'", "rm -rf /" },
-        { "sudo rm -rf /", "sudo rm -rf /" },
-        { "git push; rm -rf /", "rm -rf /" },
+        { "ls && rm -rf / && pwd", "rm -rf /" }, { "ls; git  push -f; pwd", "git  push -f" },
+        { "echo $(rm  -rf  /)", "rm  -rf  /" },  { "bash -c 'ls; rm -rf /'", "rm -rf /" },
+        { "sudo rm -rf /", "sudo rm -rf /" },    { "git push; rm -rf /", "rm -rf /" },
         { "sudo ls; kill 1", "sudo ls" },
     };
 
@@ -264,12 +261,12 @@ static void key(const struct keyed *k, char ret[SHA256_HEX_SIZE])
 static void different_commands_have_different_keys(void **state)
 {
     static const struct keyed rows[] = {
-        { { "ls -la" }, 0, "/p", 1 },       { { "ls  -la" }, 0, "/p", 1 },
-        { { "ls -la " }, 0, "/p", 1 },      { { "ls\n-la" }, 0, "/p", 1 },
-        { { "ls -la" }, 0, "/q", 1 },       { { "ls -la" }, 0, "/p", 2 },
-        { { "ls -la" }, 1, "/p", 1 },       { { "ls", "-la" }, 2, "/p", 1 },
+        { { "ls -la" }, 0, "/p", 1 },        { { "ls  -la" }, 0, "/p", 1 },
+        { { "ls -la " }, 0, "/p", 1 },       { { "ls\n-la" }, 0, "/p", 1 },
+        { { "ls -la" }, 0, "/q", 1 },        { { "ls -la" }, 0, "/p", 2 },
+        { { "ls -la" }, 1, "/p", 1 },        { { "ls", "-la" }, 2, "/p", 1 },
         { { "ls", "-", "la" }, 3, "/p", 1 }, { { "ls", "-la", "" }, 3, "/p", 1 },
-        { { "ls -la/p" }, 0, "", 1 },       { { "" }, 0, "/p", 1 },
+        { { "ls -la/p" }, 0, "", 1 },        { { "" }, 0, "/p", 1 },
     };
 
     (void)state;

@@ -128,15 +128,49 @@ static const char *const around[] = {
 /* ---- in front of a simple command ---- */
 
 static const char *const before[] = {
-    "env",          "env A=b",        "env -u A",        "nice -n 3",    "nohup",
-    "timeout 5",    "timeout -k 1 5", "stdbuf -oL",      "setsid",       "command",
-    "builtin",      "exec",           "busybox",         "sudo",         "sudo -u root",
-    "doas",         "A=b",            "A=b B=c",         "time -p",      "ionice -c 3",
-    "strace -f",    "taskset 1",      "flock /tmp/l",    "chrt 1",       "2>/dev/null",
-    "unshare -r",   "nsenter -t 1",   "chroot /x",       "command env",  "env env env",
-    "sudo env A=b nice timeout 5",    "/lib64/ld-linux-x86-64.so.2",     "\\env",
-    "systemd-run",  "xargs -a x",     "find . -exec",    "'env'",        "e\"n\"v",
-    "/usr/bin/env", "git bisect run", "poetry run",      "npm exec --",  "watch",
+    "env",
+    "env A=b",
+    "env -u A",
+    "nice -n 3",
+    "nohup",
+    "timeout 5",
+    "timeout -k 1 5",
+    "stdbuf -oL",
+    "setsid",
+    "command",
+    "builtin",
+    "exec",
+    "busybox",
+    "sudo",
+    "sudo -u root",
+    "doas",
+    "A=b",
+    "A=b B=c",
+    "time -p",
+    "ionice -c 3",
+    "strace -f",
+    "taskset 1",
+    "flock /tmp/l",
+    "chrt 1",
+    "2>/dev/null",
+    "unshare -r",
+    "nsenter -t 1",
+    "chroot /x",
+    "command env",
+    "env env env",
+    "sudo env A=b nice timeout 5",
+    "/lib64/ld-linux-x86-64.so.2",
+    "\\env",
+    "systemd-run",
+    "xargs -a x",
+    "find . -exec",
+    "'env'",
+    "e\"n\"v",
+    "/usr/bin/env",
+    "git bisect run",
+    "poetry run",
+    "npm exec --",
+    "watch",
 };
 
 /* ---- each word in another dress ---- */
@@ -272,7 +306,9 @@ static const struct special {
     { "rm -rf /./././", DECISION_FORBIDDEN },
     { "rm -rf /tmp/..", DECISION_FORBIDDEN },
     { "/bin/r? -rf /", DECISION_ESCALATED },
-    { "/??" "?/rm -rf /", DECISION_ESCALATED },
+    { "/??"
+      "?/rm -rf /",
+      DECISION_ESCALATED },
     { "echo cm0gLXJmIC8= | base64 -d | sh", DECISION_FORBIDDEN },
     { "sh -c \"$(echo cm0gLXJmIC8= | base64 -d)\"", DECISION_ESCALATED },
     { "eval $(echo cm0gLXJmIC8= | base64 -d)", DECISION_ESCALATED },
@@ -351,8 +387,8 @@ static void check(struct run *run, const char *text, enum decision least)
     if (v.decision >= least)
         return;
     run->wrong++;
-    print_error("%s %s, at least %s: %s\n", decision_name(v.decision), v.rule,
-                decision_name(least), text);
+    print_error("%s %s, at least %s: %s\n", decision_name(v.decision), v.rule, decision_name(least),
+                text);
 }
 
 static void run_around(struct run *run, const struct plain *p)
