@@ -64,7 +64,7 @@ bool shell_name_byte(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* ---- here-documents --------------------------------------------------------------------------- */
+/* ---- here-documents -------------------------------------------------------------------------- */
 
 /* The delimiter as it will be compared: its text without the quotes. */
 static bool heredoc_delimiter(struct shell_reader *r, const struct shell_redirect *redirect,
@@ -206,7 +206,7 @@ bool shell_heredocs(struct shell_reader *r)
     return true;
 }
 
-/* ---- operators -------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 struct operator_row {
     const char *text;
@@ -338,7 +338,7 @@ static bool read_prefixed_redirect(struct shell_reader *r, size_t len, int fd)
     return true;
 }
 
-/* ---- tokens ----------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void skip_blanks(struct shell_reader *r)
 {
@@ -388,9 +388,13 @@ static bool read_token(struct shell_reader *r)
         return shell_read_word(r);
     if ((c == '<' || c == '>') && (r->flags & READ_TEST)) {
         r->word = shell_word_new(r);
-        r->pos++;
+        if (!r->word || !shell_word_text(r, r->word, r->text + r->pos, 1, 0))
+            return false;
+        r->word->flags = SHELL_WORD_PLAIN;
+        r->word->raw = r->text + r->pos++;
+        r->word->raw_len = 1;
         r->token = TOKEN_WORD;
-        return r->word && shell_word_text(r, r->word, r->text + r->pos - 1, 1, 0);
+        return true;
     }
     if (strchr(";&|()<>", c) && !((r->flags & READ_REGEX) && (c == '(' || c == '|')))
         return read_operator(r);

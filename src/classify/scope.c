@@ -22,7 +22,7 @@ void scope_init(struct scope *s, struct arena *arena)
     *s = (struct scope){ .arena = arena };
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int name_compare(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -99,7 +99,7 @@ struct symbol *scope_intern(struct scope *s, const char *name, size_t len)
     return symbol;
 }
 
-/* ---- exports ---------------------------------------------------------------------------------- */
+/* ---- exports --------------------------------------------------------------------------------- */
 
 /* Names that an environment commonly has, or that change what programs do. */
 static bool name_is_environment(const char *name)
@@ -175,7 +175,7 @@ void scope_export(struct scope *s, struct symbol *symbol)
     export_push(s, symbol, false);
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool value_equal(const struct value *a, const struct value *b)
 {
@@ -261,14 +261,26 @@ void scope_forget_name(struct scope *s, const char *name, size_t len)
         scope_set(s, symbol, (struct value){ .kind = VALUE_UNKNOWN });
 }
 
-void scope_forget_all(struct scope *s)
+/* Nothing was set since everything was forgotten. */
+static bool scope_is_blank(const struct scope *s)
 {
-    if (!log_change(s, &s->epoch))
-        return;
-    s->epoch.value.epoch = ++s->epochs;
+    return s->change_count > 0 && s->changes[s->change_count - 1].symbol == &s->epoch;
 }
 
-/* ---- branches --------------------------------------------------------------------------------- */
+void scope_forget_values(struct scope *s)
+{
+    if (!scope_is_blank(s) && log_change(s, &s->epoch))
+        s->epoch.value.epoch = ++s->epochs;
+}
+
+void scope_forget_all(struct scope *s)
+{
+    if (log_change(s, &s->definitions))
+        s->definitions.value.epoch = ++s->epochs;
+    scope_forget_values(s);
+}
+
+/* ---- branches -------------------------------------------------------------------------------- */
 
 size_t scope_mark(const struct scope *s)
 {
@@ -312,6 +324,8 @@ struct scope_delta *scope_detach(struct scope *s, size_t mark)
 
         if (symbol->stamp != s->stamps) {
             symbol->stamp = s->stamps;
+            delta->forgets |= symbol == &s->epoch;
+            delta->redefines |= symbol == &s->definitions;
             delta->changes[delta->count++] = (struct scope_change){ symbol, symbol->value,
                                                                     symbol->flags };
         }
@@ -326,14 +340,22 @@ size_t scope_join(struct scope *s, const struct scope_delta *delta)
 
     for (size_t i = 0; delta && i < delta->count; i++) {
         struct symbol *symbol = delta->changes[i].symbol;
-        enum value_kind kind = scope_get(s, symbol).kind;
 
         scope_set_flags(s, symbol, symbol->flags | delta->changes[i].flags);
-        if (symbol == &s->epoch) {
-            scope_forget_all(s);
-            forgotten++;
-        } else if (kind != VALUE_UNKNOWN &&
-                   !value_equal(&symbol->value, &delta->changes[i].value)) {
+    }
+    if (delta && delta->redefines && log_change(s, &s->definitions))
+        s->definitions.value.epoch = ++s->epochs;
+    if (delta && delta->forgets) {
+        forgotten = !scope_is_blank(s);
+        scope_forget_values(s);
+        return forgotten;
+    }
+    for (size_t i = 0; delta && i < delta->count; i++) {
+        struct symbol *symbol = delta->changes[i].symbol;
+        enum value_kind kind = scope_get(s, symbol).kind;
+
+        if (symbol != &s->definitions && kind != VALUE_UNKNOWN &&
+            !value_equal(&symbol->value, &delta->changes[i].value)) {
             scope_set(s, symbol, (struct value){ .kind = VALUE_UNKNOWN });
             forgotten += kind != VALUE_INITIAL || (symbol->name && (str_eq(symbol->name, "IFS") ||
                                                                     str_eq(symbol->name, "HOME")));

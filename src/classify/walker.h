@@ -14,6 +14,7 @@
 #define WALK_MAX_BRACES  1024               /* words of one brace expansion, made on the way */
 #define WALK_MAX_ROUNDS  64                 /* of for loops in for loops, value by value */
 #define WALK_MAX_LIST    256                /* elements of an array that can be counted */
+#define WALK_MAX_BODIES  8                  /* times a function is walked for one call each */
 #define WALK_MAX_NESTED  256                /* constructs and function calls, one in the other */
 #define WALK_MAX_PASSES  4                  /* times a loop is walked until nothing changes */
 #define WALK_STEP_FACTOR 64                 /* nodes walked for each byte of the text, at most */
@@ -129,6 +130,9 @@ bool expand_redirects(struct walker *w, const struct context *cx,
 
 /* Effects on the scope of a command that is the shell's own. */
 bool builtin_apply(struct walker *w, const struct call *call);
+bool builtin_cd(struct walker *w, const struct word *words, size_t count);
+bool builtin_pushd(struct walker *w, const struct word *words, size_t count);
+bool builtin_popd(struct walker *w, const struct word *words, size_t count);
 /* NAME=value in front of a command, or alone (keep). */
 bool assign_word(struct walker *w, const struct context *cx, const struct shell_word *word,
                  bool keep, struct assignment *ret);
@@ -146,5 +150,9 @@ bool alias_call(struct walker *w, struct symbol *symbol, const struct call *call
                 const struct shell_command *command, const struct context *cx);
 bool walk_command(struct walker *w, const struct shell_command *command, const struct context *cx);
 bool walk_visit_call(struct walker *w, const struct call *call);
+/* What is known of the place goes into the call. */
+void walk_call_context(struct walker *w, struct call *call, const struct context *cx);
+bool walk_compound(struct walker *w, const struct shell_command *command, const struct context *cx);
+bool walk_list_exits(const struct walker *w, const struct shell_list *list); /* it ends in exit */
 
 #endif
