@@ -31,6 +31,7 @@ static bool scratch_put(struct walker *w, const char *text, size_t len)
     if (len > 0)
         memcpy(w->scratch + w->scratch_len, text, len);
     w->scratch_len += len;
+    w->bytes += len;
     return true;
 }
 
@@ -212,11 +213,12 @@ static bool field_home_inside(struct field *f, const struct word *word, bool quo
 
 bool field_value(struct field *f, const struct word *word, bool quoted)
 {
+    size_t cost = quoted || !f->splits ? word->len : 32 * word->len; /* small words are not cheap */
     const char *separators;
 
-    if (word->len > f->w->budget || (word->flags & WORD_SPLITS))
+    if (cost > f->w->budget || (word->flags & WORD_SPLITS))
         return field_hole(f, quoted && !(word->flags & WORD_SPLITS), word->source);
-    f->w->budget -= word->len;
+    f->w->budget -= cost;
     if ((word->flags & WORD_TILDE) && (!field_is_empty(f) || f->empty_quotes) &&
         !(field_is_empty(f) && quoted))
         return field_home_inside(f, word, quoted);
@@ -369,8 +371,12 @@ static bool expand_braces(struct walker *w, const struct context *cx, const stru
         return false;
     if (!alternative) {
         struct field f = field_begin(w, cx, true);
+        size_t base = w->stack_len;
 
-        return expand_visit(w, cx, word) && field_hole(&f, false, NULL) && field_end(&f, false);
+        if (!field_parts(&f, word->parts) || !field_end(&f, true))
+            return false;
+        w->stack_len = base;
+        return field_hole(&f, false, NULL) && field_end(&f, false);
     }
     for (; alternative; alternative = alternative->next) {
         struct field f = field_begin(w, cx, true);
@@ -472,6 +478,7 @@ bool expand_visit(struct walker *w, const struct context *cx, const struct shell
     for (; words; words = words->next) {
         struct field f = field_begin(w, cx, true);
 
+        w->bytes++;
         if (words->first.kind == PART_TEXT && words->parts && !words->first.next)
             continue;
         if (!field_parts(&f, words->parts) || !field_end(&f, false))

@@ -20,7 +20,8 @@ bool shell_fail(struct shell_reader *r, const char *what, size_t pos)
 
     if (shell->result == WALK_OK) {
         shell->result = WALK_UNREADABLE;
-        shell->problem = (struct walk_problem){ what, r->is_copy ? r->origin : pos };
+        shell->problem.what = what;
+        shell->problem.offset = r->is_copy ? r->origin : pos;
     }
     r->token = TOKEN_NONE;
     return false;

@@ -170,9 +170,9 @@ static bool field_list(struct field *f, struct value value, bool quoted, bool jo
         f->empty_list = true;
         return true;
     }
-    if (value.count > f->w->budget)
+    if ((uint64_t)value.count * 16 > f->w->budget)
         return field_hole(f, false, NULL);
-    f->w->budget -= value.count;
+    f->w->budget -= (uint64_t)value.count * 16;
     for (size_t i = 0; i < value.count; i++) {
         const struct word *item = &value.items[i];
 

@@ -124,7 +124,7 @@ static bool name_is_environment(const char *name)
     return false;
 }
 
-static void export_push(struct scope *s, const struct symbol *symbol, bool guessed)
+static void export_push(struct scope *s, struct symbol *symbol, bool guessed)
 {
     static const char hole[] = { WORD_HOLE, '\0' };
     struct assignment *entry;
@@ -150,6 +150,7 @@ static void export_push(struct scope *s, const struct symbol *symbol, bool guess
     entry = &s->exports[s->export_count++];
     entry->name = symbol->name;
     entry->guessed = guessed;
+    symbol->listed = true;
     if (value.kind == VALUE_SCALAR || value.kind == VALUE_LIST)
         entry->value = value.count > 0 ? value.items[0] : (struct word){ .text = "" };
     else if (value.kind == VALUE_UNSET)
@@ -158,7 +159,7 @@ static void export_push(struct scope *s, const struct symbol *symbol, bool guess
         entry->value = (struct word){ .text = hole, .len = 1, .flags = WORD_UNKNOWN };
 }
 
-static void export_update(struct scope *s, const struct symbol *symbol)
+static void export_update(struct scope *s, struct symbol *symbol)
 {
     if (!symbol->name)
         return; /* the directory, the arguments: no variables */
@@ -198,6 +199,7 @@ struct value scope_get(const struct scope *s, const struct symbol *symbol)
 
 static bool log_change(struct scope *s, struct symbol *symbol)
 {
+    s->steps++;
     if (s->change_count == s->change_cap) {
         size_t cap = s->change_cap ? s->change_cap * 2 : 32;
         struct scope_change *grown = arena_alloc(s->arena, cap, sizeof(*grown));
@@ -261,10 +263,16 @@ void scope_forget_name(struct scope *s, const char *name, size_t len)
         scope_set(s, symbol, (struct value){ .kind = VALUE_UNKNOWN });
 }
 
+/* The last change of the log, or the one before it. */
+static bool log_ends_with(const struct scope *s, const struct symbol *symbol, size_t back)
+{
+    return s->change_count > back && s->changes[s->change_count - 1 - back].symbol == symbol;
+}
+
 /* Nothing was set since everything was forgotten. */
 static bool scope_is_blank(const struct scope *s)
 {
-    return s->change_count > 0 && s->changes[s->change_count - 1].symbol == &s->epoch;
+    return log_ends_with(s, &s->epoch, log_ends_with(s, &s->definitions, 0));
 }
 
 void scope_forget_values(struct scope *s)
@@ -273,11 +281,17 @@ void scope_forget_values(struct scope *s)
         s->epoch.value.epoch = ++s->epochs;
 }
 
+/* Functions are not logged, so this counts even if it is the second time in a row. */
+static void scope_forget_functions(struct scope *s)
+{
+    if (log_ends_with(s, &s->definitions, 0) || log_change(s, &s->definitions))
+        s->definitions.value.epoch = ++s->epochs;
+}
+
 void scope_forget_all(struct scope *s)
 {
-    if (log_change(s, &s->definitions))
-        s->definitions.value.epoch = ++s->epochs;
     scope_forget_values(s);
+    scope_forget_functions(s);
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
@@ -289,13 +303,13 @@ size_t scope_mark(const struct scope *s)
 
 static void change_undo(struct scope *s, const struct scope_change *change)
 {
-    bool differs = !value_equal(&change->symbol->value, &change->value) ||
-                   change->symbol->flags != change->flags;
+    struct symbol *symbol = change->symbol;
+    bool differs = !value_equal(&symbol->value, &change->value) || symbol->flags != change->flags;
 
-    change->symbol->value = change->value;
-    change->symbol->flags = change->flags;
-    if (differs)
-        export_update(s, change->symbol);
+    symbol->value = change->value;
+    symbol->flags = change->flags;
+    if (differs && symbol->listed)
+        export_push(s, symbol, !(symbol->flags & SYMBOL_EXPORTED));
 }
 
 void scope_rollback(struct scope *s, size_t mark)
@@ -319,6 +333,7 @@ struct scope_delta *scope_detach(struct scope *s, size_t mark)
         return NULL;
     }
     s->stamps++;
+    s->steps += end - mark;
     for (size_t i = end; i > mark; i--) {
         struct symbol *symbol = s->changes[i - 1].symbol;
 
@@ -343,13 +358,14 @@ size_t scope_join(struct scope *s, const struct scope_delta *delta)
 
         scope_set_flags(s, symbol, symbol->flags | delta->changes[i].flags);
     }
-    if (delta && delta->redefines && log_change(s, &s->definitions))
-        s->definitions.value.epoch = ++s->epochs;
     if (delta && delta->forgets) {
         forgotten = !scope_is_blank(s);
         scope_forget_values(s);
-        return forgotten;
     }
+    if (delta && delta->redefines)
+        scope_forget_functions(s);
+    if (delta && delta->forgets)
+        return forgotten;
     for (size_t i = 0; delta && i < delta->count; i++) {
         struct symbol *symbol = delta->changes[i].symbol;
         enum value_kind kind = scope_get(s, symbol).kind;

@@ -64,6 +64,7 @@ struct symbol {
     const struct shell_command *again; /* … and the first place in it that calls it again */
     struct alias *aliases;
     bool in_alias;
+    bool listed; /* among the exports */
 };
 
 /* What a part of the text changed, and to what. */
@@ -91,6 +92,7 @@ struct scope {
     struct assignment *exports;
     size_t export_count, export_cap;
     uint32_t stamps, epochs;
+    uint64_t steps;    /* changes made, undone and joined */
     bool poisoned;     /* nothing can be known any more */
     bool all_exported; /* set -a */
     bool failed;       /* no memory */

@@ -445,10 +445,10 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
     const struct shell_list *list;
     size_t mark;
 
-    *ret_problem = (struct walk_problem){ "no memory", 0 };
+    *ret_problem = (struct walk_problem){ .what = "no memory" };
     if (!w)
         return WALK_NOMEM;
-    *ret_problem = (struct walk_problem){ "texts nested too deeply", 0 };
+    ret_problem->what = "texts nested too deeply";
     if (depth >= WALK_MAX_DEPTH)
         return WALK_LIMIT;
     w->arena = arena;
@@ -456,11 +456,12 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
     w->user = user;
     w->text = text;
     w->len = len;
-    w->budget = ((uint64_t)64 << 10) + 16 * (uint64_t)len;
+    w->budget = WALK_MIN_BUDGET + 16 * (uint64_t)len;
     w->shell.arena = arena;
     list = shell_parse(&w->shell, text, len);
     if (!list) {
         *ret_problem = w->shell.problem;
+        ret_problem->steps = w->shell.steps;
         return w->shell.result;
     }
     if (walk_begin(w, outer, &cx)) {
@@ -471,5 +472,6 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
             scope_rollback(w->scope, mark);
     }
     *ret_problem = w->problem;
+    ret_problem->steps = w->shell.steps + w->steps + w->bytes + w->scope->steps;
     return w->result;
 }

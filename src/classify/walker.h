@@ -17,7 +17,8 @@
 #define WALK_MAX_BODIES  8                  /* times a function is walked for one call each */
 #define WALK_MAX_NESTED  256                /* constructs and function calls, one in the other */
 #define WALK_MAX_PASSES  4                  /* times a loop is walked until nothing changes */
-#define WALK_STEP_FACTOR 64                 /* nodes walked for each byte of the text, at most */
+#define WALK_MIN_BUDGET  ((uint64_t)256 << 10)
+#define WALK_STEP_FACTOR 64 /* nodes walked for each byte of the text, at most */
 
 /* What holds for all commands of one part of the tree. */
 struct context {
@@ -60,7 +61,8 @@ struct walker {
     struct word *stack; /* the words that are done, of the lists being built */
     size_t stack_len, stack_cap;
     uint64_t budget; /* bytes that values may still expand to */
-    uint64_t steps;
+    uint64_t steps;  /* nodes walked; limited */
+    uint64_t bytes;  /* of words built */
     uint32_t calls, depth;
     uint32_t unsure;   /* around us: what may not run, or runs in a process of its own */
     uint32_t branches; /* … of which may not run */
