@@ -11,6 +11,7 @@
 
 #define BRACE_MAX_ATOMS 4096  /* of one word */
 #define BRACE_MAX_TOTAL 16384 /* of all its alternatives */
+#define BRACE_COST      32    /* of the budget for expansions, each */
 
 /* A byte of unquoted text, or another part. */
 struct atom {
@@ -36,8 +37,10 @@ static struct atoms *atoms_new(struct brace *b, size_t count)
 
     b->total += count + 1;
     b->words++;
-    if (b->words > WALK_MAX_BRACES || b->total > BRACE_MAX_TOTAL)
+    if (b->words > WALK_MAX_BRACES || b->total > BRACE_MAX_TOTAL ||
+        BRACE_COST * (count + 4) > b->w->budget)
         return NULL;
+    b->w->budget -= BRACE_COST * (count + 4);
     atoms = walk_alloc(b->w, 1, sizeof(*atoms));
     if (!atoms)
         return NULL;
@@ -75,6 +78,7 @@ static size_t find_close(struct brace *b, const struct atom *list, size_t begin,
         if (b->work == 0)
             return end;
         b->work--;
+        b->w->bytes++;
         if (atom_is(&list[i], '{')) {
             nested++;
         } else if (atom_is(&list[i], '}')) {

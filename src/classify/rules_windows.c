@@ -74,7 +74,7 @@ static bool is_system(const char *path)
                                           "%systemroot%",    "%windir%",         "%userprofile%",
                                           "%programfiles%",  "$env:systemroot",  "$env:windir",
                                           "$env:userprofile" };
-    char text[64];
+    char text[64] = "";
     size_t n = MIN_OF(strlen(path), sizeof(text) - 1);
 
     for (size_t i = 0; i < n; i++)

@@ -205,9 +205,7 @@ UNWRAP(shell)
            (f.next < s->count && !f.only_operands && s->args[f.next].text[0] == '+')) {
         if (kind == FLAG_END)
             f.next += list_has("+o +O", s->args[f.next].text) ? 2 : 1;
-        else if (kind == FLAG_SHORT && f.letter == 'c')
-            wants_text = true;
-        else if (kind == FLAG_LONG && f.name_len == 7 && memcmp(f.name, "command", 7) == 0)
+        else if (kind == FLAG_SHORT ? f.letter == 'c' : list_has_n("command", f.name, f.name_len))
             wants_text = true;
     }
     at = f.next;

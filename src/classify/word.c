@@ -59,7 +59,7 @@ static bool place_is_quoted(enum word_place place)
            place == PLACE_PARAM_DOUBLE_TEXT;
 }
 
-/* ---- building --------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 struct shell_word *shell_word_new(struct shell_reader *r)
 {
@@ -102,7 +102,7 @@ bool shell_word_text(struct shell_reader *r, struct shell_word *word, const char
     return true;
 }
 
-/* ---- quotes ----------------------------------------------------------------------------------- */
+/* ---- quotes ---------------------------------------------------------------------------------- */
 
 static bool read_single(struct shell_reader *r, struct shell_word *word)
 {
@@ -117,12 +117,10 @@ static bool read_single(struct shell_reader *r, struct shell_word *word)
 
 static bool read_double(struct shell_reader *r, struct shell_word *word)
 {
-    size_t begin = r->pos++;
-
-    if (!shell_word_text(r, word, r->text + r->pos, 0, PART_QUOTED) || !shell_enter(r))
+    r->pos++;
+    if (!shell_word_text(r, word, r->text + r->pos, 0, PART_QUOTED) || !shell_enter(r) ||
+        !shell_read_parts(r, word, PLACE_DOUBLE, false))
         return false;
-    if (!shell_read_parts(r, word, PLACE_DOUBLE, false))
-        return shell_fail(r, "unterminated quote", begin);
     shell_leave(r);
     r->pos++;
     return true;
@@ -151,7 +149,7 @@ static bool read_escape(struct shell_reader *r, struct shell_word *word, enum wo
     return shell_word_text(r, word, at + 1, 1, PART_QUOTED);
 }
 
-/* ---- assignments and patterns ----------------------------------------------------------------- */
+/* ---- assignments and patterns ---------------------------------------------------------------- */
 
 /* The word so far is a NAME, and nothing else. */
 static bool word_is_name(const struct shell_word *word)
@@ -281,7 +279,7 @@ static bool read_open(struct shell_reader *r, struct shell_word *word)
     return shell_word_text(r, word, r->text + r->pos++, 1, 0);
 }
 
-/* ---- the loop --------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 enum step { STEP_ON, STEP_END, STEP_FAILED };
 
@@ -396,7 +394,9 @@ bool shell_read_parts(struct shell_reader *r, struct shell_word *word, enum word
         if (r->pos >= r->end)
             return place == PLACE_WORD || place == PLACE_HERE ||
                    (place == PLACE_REGEX && nested == 0) ||
-                   shell_fail(r, "unterminated expansion", begin);
+                   shell_fail(
+                       r, place == PLACE_DOUBLE ? "unterminated quote" : "unterminated expansion",
+                       begin);
         switch (read_special(r, word, place, &nested)) {
         case STEP_ON:
             break;
