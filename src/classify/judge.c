@@ -181,7 +181,7 @@ static void judge_read(const struct frame *f, const char *text, size_t len,
                        const struct call *outer)
 {
     struct judge *j = f->judge;
-    struct walk_problem problem = { "", 0 };
+    struct walk_problem problem = { .what = "" };
     struct frame inside = *f;
     const char *reason = "The text is too long or too deep to be followed.";
 
