@@ -178,6 +178,21 @@ MATCH(system_path)
            writes_kind(s, true, PLACE_SYSTEM, PLACE_SYSTEM);
 }
 
+MATCH(startup_file)
+{
+    struct writes w;
+    struct write one;
+
+    writes_init(&w, s);
+    while (writes_next(&w, &one)) {
+        const char *place = place_of(s, one.word, one.text);
+
+        if (!place || place_is_startup_file(place))
+            return true;
+    }
+    return false;
+}
+
 /* ---- tricks ---- */
 
 static bool is_beside(char c)
