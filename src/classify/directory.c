@@ -154,6 +154,7 @@ bool builtin_popd(struct walker *w, const struct word *words, size_t count)
         cwd_forget(w);
         return true;
     }
+    scope_set(s, &s->old_cwd, s->cwd.value);
     scope_set_word(s, &s->cwd, &dirs.items[0]);
     dirs.items++;
     dirs.count--;

@@ -142,7 +142,7 @@ bool field_end(struct field *f, bool forced)
     if (word.len == 1 && f->w->scratch[f->base] == '[')
         word.flags &= ~WORD_GLOB;
     if (is_word) {
-        word.text = pool_copy(f->w, f->w->scratch + f->base, word.len);
+        word.text = word.len == 0 ? "" : pool_copy(f->w, f->w->scratch + f->base, word.len);
         if (!word.text || !stack_push(f->w, &word))
             return false;
     }

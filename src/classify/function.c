@@ -4,9 +4,9 @@
  *
  * A call of a function walks its body with the arguments bound, each time again. Where a name may
  * be a function or not (defined in a branch, taken away), both are walked. A function that reaches
- * itself is not entered again: everything is forgotten instead, and it is said when that is a fork
- * bomb. Aliases are strict: a shell that does not expand them would run the plain command, so both
- * are walked, and from the moment of the definition on.
+ * itself is entered twice more, the second time with nothing known, which stands for all the rest;
+ * it is said when that is a fork bomb. Aliases are strict: a shell that does not expand them would
+ * run the plain command, so both are walked, and from the moment of the definition on.
  */
 #include <string.h>
 
@@ -107,13 +107,18 @@ static bool frame_assigns(struct walker *w, struct frame *frame, const struct ca
  * A function that is called all the time is walked once more with nothing known, which stands for
  * all later calls in the same context.
  */
-static bool function_is_general(struct function *function, const struct call *call,
-                                const struct context *cx, bool *ret_done)
+static bool function_is_general(struct function *function, const struct symbol *symbol,
+                                const struct call *call, const struct context *cx, bool *ret_done)
 {
+    bool plain = call->redirect_count == 0 && !cx->feeder;
+
     *ret_done = false;
-    if (++function->walked <= WALK_MAX_BODIES || call->redirect_count > 0 || cx->feeder)
+    if (++function->walked <= WALK_MAX_BODIES && symbol->active <= 1)
         return false;
-    *ret_done = function->walked > WALK_MAX_BODIES + 1 && function->general_flags == cx->flags;
+    if (!plain)
+        return symbol->active > 1;
+    *ret_done = function->general && function->general_flags == cx->flags;
+    function->general = true;
     function->general_flags = cx->flags;
     return true;
 }
@@ -124,7 +129,7 @@ static bool function_enter(struct walker *w, struct symbol *symbol, struct funct
     struct frame frame = { .outer = w->frame, .symbol = symbol, .branches = w->branches };
     struct value args = w->scope->args.value;
     struct context inner = *cx;
-    bool ok, done, general = function_is_general(function, call, cx, &done);
+    bool ok, done, general = function_is_general(function, symbol, call, cx, &done);
 
     if (general)
         scope_forget_values(w->scope);
@@ -137,8 +142,8 @@ static bool function_enter(struct walker *w, struct symbol *symbol, struct funct
         return walk_fail(w, WALK_LIMIT, "too many redirections", call->part);
     function->called = true;
     w->frame = &frame;
-    symbol->active++;
-    symbol->again = NULL;
+    if (symbol->active++ == 0)
+        symbol->again = NULL;
     scope_set(w->scope, &w->scope->args,
               (struct value){ .kind = general ? VALUE_UNKNOWN : VALUE_LIST,
                               .count = general ? 0 : (uint32_t)(call->count - 1),
@@ -159,7 +164,7 @@ bool function_call(struct walker *w, struct symbol *symbol, const struct call *c
     bool certain = function_is_certain(w, symbol) && !symbol->functions->next;
     struct function *function = symbol->functions;
 
-    if (symbol->active > 0) {
+    if (symbol->active > 0 && is_fork_bomb(w, symbol, command, cx)) {
         struct call *bomb = walk_alloc(w, 1, sizeof(*bomb));
 
         if (!bomb)
@@ -167,7 +172,11 @@ bool function_call(struct walker *w, struct symbol *symbol, const struct call *c
         scope_forget_values(w->scope);
         *bomb = *call;
         bomb->flags |= CALL_FORK_BOMB;
-        return !is_fork_bomb(w, symbol, command, cx) || walk_visit_call(w, bomb);
+        return walk_visit_call(w, bomb);
+    }
+    if (symbol->active > 2) { /* the level above was walked with nothing known */
+        scope_forget_values(w->scope);
+        return true;
     }
     if (certain)
         return function_enter(w, symbol, function, call, cx);

@@ -288,7 +288,7 @@ static bool parse_slice(const struct shell_word *word, size_t *ret_from, size_t 
     int used = 0;
 
     if (word->raw_len >= sizeof(text) || !word->parts || word->first.next ||
-        word->first.kind != PART_TEXT)
+        word->first.kind != PART_TEXT || word->raw[0] < '0' || word->raw[0] > '9')
         return false;
     memcpy(text, word->raw, word->raw_len);
     text[word->raw_len] = '\0';

@@ -37,8 +37,9 @@ struct function { /* one of the bodies that a name may have */
     struct function *next;
     const struct shell_command *definition;
     bool called;
+    bool general;           /* it was walked with nothing known, … */
+    uint32_t general_flags; /* … in a context with these flags */
     uint32_t walked;        /* times */
-    uint32_t general_flags; /* of the context in which it was walked with nothing known */
 };
 
 struct alias {

@@ -45,7 +45,7 @@ static const uint16_t place_special[] = {
     [PLACE_HERE] = BYTE_EXPAND,
     [PLACE_PARAM] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_BRACE | BYTE_OPERATOR,
     [PLACE_PARAM_DOUBLE] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_BRACE,
-    [PLACE_PARAM_DOUBLE_TEXT] = BYTE_EXPAND | BYTE_DOUBLE | BYTE_BRACE,
+    [PLACE_PARAM_DOUBLE_TEXT] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_BRACE,
     [PLACE_PATTERN] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_PAREN,
     [PLACE_ARITH] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_PAREN,
     [PLACE_INDEX] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_SQUARE,
@@ -113,6 +113,26 @@ static bool read_single(struct shell_reader *r, struct shell_word *word)
         return shell_fail(r, "unterminated quote", r->pos);
     r->pos = (size_t)(end - r->text) + 1;
     return shell_word_text(r, word, begin, (size_t)(end - begin), PART_QUOTED);
+}
+
+/*
+ * A quote in "${x:-…}" is text; but bash looks for its other end, dash does not. Where that makes
+ * no difference both quotes are taken.
+ */
+static bool read_literal_single(struct shell_reader *r, struct shell_word *word)
+{
+    size_t end = r->pos + 1;
+
+    while (end < r->end && !strchr("'}\"$`\\", r->text[end]))
+        end++;
+    if (end == r->end || r->text[end] != '\'')
+        return shell_fail(r, "a quote inside \"${…}\"", r->pos);
+    end++;
+    r->shell->steps += end - r->pos;
+    if (!shell_word_text(r, word, r->text + r->pos, end - r->pos, PART_QUOTED))
+        return false;
+    r->pos = end;
+    return true;
 }
 
 static bool read_double(struct shell_reader *r, struct shell_word *word)
@@ -341,6 +361,8 @@ static enum step read_special(struct shell_reader *r, struct shell_word *word,
     case '\'':
         if (place == PLACE_ARITH)
             return step_of(shell_fail(r, "a quote in arithmetic", r->pos));
+        if (place == PLACE_PARAM_DOUBLE_TEXT)
+            return step_of(read_literal_single(r, word));
         return step_of(read_single(r, word));
     case '"':
         return place == PLACE_DOUBLE ? STEP_END : step_of(read_double(r, word));
