@@ -22,7 +22,15 @@
 #define BENCH_DEPTH    10u
 #define BENCH_USER     1001u /* the ordinary user that root measures as */
 
-enum part { PART_STARTUP, PART_THROUGHPUT, PART_MEMORY, PART_MASKS, PART_CALLS, PART_COUNT };
+enum part {
+    PART_STARTUP,
+    PART_THROUGHPUT,
+    PART_MEMORY,
+    PART_MASKS,
+    PART_CALLS,
+    PART_CLASSIFY,
+    PART_COUNT
+};
 enum unit { UNIT_MS, UNIT_PER_S, UNIT_KIB, UNIT_NS };
 enum who { WHO_ROOT, WHO_USER, WHO_COUNT };
 
@@ -120,6 +128,7 @@ int throughput_measure(const struct bench *b);
 int memory_measure(const struct bench *b);
 int masks_measure(const struct bench *b);
 int calls_measure(const struct bench *b);
+int classify_measure(const struct bench *b);
 
 /* ---- report.c ---- */
 

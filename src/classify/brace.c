@@ -11,6 +11,7 @@
 
 #define BRACE_MAX_ATOMS 4096  /* of one word */
 #define BRACE_MAX_TOTAL 16384 /* of all its alternatives */
+#define BRACE_COST      32    /* of the budget for expansions, each */
 
 /* A byte of unquoted text, or another part. */
 struct atom {
@@ -36,8 +37,10 @@ static struct atoms *atoms_new(struct brace *b, size_t count)
 
     b->total += count + 1;
     b->words++;
-    if (b->words > WALK_MAX_BRACES || b->total > BRACE_MAX_TOTAL)
+    if (b->words > WALK_MAX_BRACES || b->total > BRACE_MAX_TOTAL ||
+        BRACE_COST * (count + 4) > b->w->budget)
         return NULL;
+    b->w->budget -= BRACE_COST * (count + 4);
     atoms = walk_alloc(b->w, 1, sizeof(*atoms));
     if (!atoms)
         return NULL;
@@ -75,6 +78,7 @@ static size_t find_close(struct brace *b, const struct atom *list, size_t begin,
         if (b->work == 0)
             return end;
         b->work--;
+        b->w->bytes++;
         if (atom_is(&list[i], '{')) {
             nested++;
         } else if (atom_is(&list[i], '}')) {
@@ -254,6 +258,44 @@ static bool brace_run(struct brace *b, const struct atom *list, size_t count, st
     return true;
 }
 
+/* $x in front of a {a,b} is $xa and $xb then. Gives how many atoms belong to the name. */
+static size_t name_goes_on(const struct atoms *atoms, size_t at)
+{
+    const struct shell_part *part = atoms->list[at].part;
+    size_t end = at + 1;
+
+    if (part->kind != PART_PARAM || part->flags || part->u.param->name[-1] != '$' ||
+        !shell_name_byte(part->u.param->name[0]) ||
+        (part->u.param->name[0] >= '0' && part->u.param->name[0] <= '9'))
+        return 0;
+    while (end < atoms->count && !atoms->list[end].part &&
+           shell_name_byte(atoms->list[end].text[0]))
+        end++;
+    return end - at - 1;
+}
+
+static bool name_extend(struct walker *w, const struct atoms *atoms, size_t at, size_t more,
+                        struct shell_part *part)
+{
+    const struct shell_param *old = part->u.param;
+    struct shell_param *param = walk_alloc(w, 1, sizeof(*param));
+    char *name = walk_alloc(w, old->name_len + more * sizeof(atoms->list[0].text) + 1, 1);
+    size_t len = old->name_len;
+
+    if (!param || !name)
+        return false;
+    memcpy(name, old->name, len);
+    for (size_t i = at + 1; i <= at + more; i++) {
+        size_t piece = strlen(atoms->list[i].text);
+
+        memcpy(name + len, atoms->list[i].text, piece);
+        len += piece;
+    }
+    *param = (struct shell_param){ .name = name, .name_len = (uint32_t)len };
+    part->u.param = param;
+    return true;
+}
+
 /* Back to parts. */
 static bool atoms_parts(struct walker *w, const struct atoms *atoms, const struct shell_part **ret)
 {
@@ -269,7 +311,12 @@ static bool atoms_parts(struct walker *w, const struct atoms *atoms, const struc
         size_t len = atom->part ? 0 : strlen(atom->text);
 
         if (atom->part) {
+            size_t more = name_goes_on(atoms, i);
+
             parts[used++] = *atom->part;
+            if (more > 0 && !name_extend(w, atoms, i, more, &parts[used - 1]))
+                return false;
+            i += more;
             continue;
         }
         memcpy(text, atom->text, len);

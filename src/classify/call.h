@@ -56,7 +56,7 @@ struct assignment {
     bool guessed; /* in exports: set, not exported, but such a name the environment may have */
 };
 
-#define CALL_STDIN_PIPE    0x1u /* standard input is a pipe of this text (also through a compound) */
+#define CALL_STDIN_PIPE    0x1u /* stdin is a pipe of this text, also through a compound */
 #define CALL_STDOUT_PIPE   0x2u
 #define CALL_BACKGROUND    0x4u
 #define CALL_SUBSTITUTION  0x8u  /* runs for its output: $(…), `…`, <(…), >(…) */

@@ -160,10 +160,9 @@ static enum code_sight look_at_script(const struct subject *s, bool awk)
     while ((kind = flags_next(&f)) != FLAG_END) {
         const char *code = NULL;
 
-        if (kind == FLAG_SHORT && f.letter == 'e')
-            code = f.value;
-        else if (kind == FLAG_LONG &&
-                 (flags_is_long(&f, "expression") || flags_is_long(&f, "source")))
+        if ((kind == FLAG_SHORT && f.letter == 'e') ||
+            (kind == FLAG_LONG &&
+             (flags_is_long(&f, "expression") || flags_is_long(&f, "source"))))
             code = f.value;
         else if (kind == FLAG_OPERAND && !given)
             code = f.word->text;

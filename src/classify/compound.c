@@ -204,7 +204,7 @@ static bool parse_case(struct shell_reader *r, struct shell_command *command)
     return true;
 }
 
-/* ---- [[ ]] ------------------------------------------------------------------------------------ */
+/* ---- [[ ]] ----------------------------------------------------------------------------------- */
 
 struct test_words {
     struct shell_command *command;
@@ -310,7 +310,7 @@ static bool parse_test(struct shell_reader *r, struct shell_command *command)
     return true;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static bool parse_group(struct shell_reader *r, struct shell_command *command)
 {

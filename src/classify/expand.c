@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "classify/walker.h"
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static bool scratch_put(struct walker *w, const char *text, size_t len)
 {
@@ -31,6 +31,7 @@ static bool scratch_put(struct walker *w, const char *text, size_t len)
     if (len > 0)
         memcpy(w->scratch + w->scratch_len, text, len);
     w->scratch_len += len;
+    w->bytes += len;
     return true;
 }
 
@@ -77,7 +78,7 @@ static bool stack_push(struct walker *w, const struct word *word)
     return true;
 }
 
-/* ---- fields ----------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static struct field field_begin(struct walker *w, const struct context *cx, bool splits)
 {
@@ -98,7 +99,7 @@ static uint32_t text_flags(const char *text, size_t len, bool quoted)
 
         if (c == WORD_HOLE)
             flags |= WORD_UNKNOWN;
-        else if ((c == '*' || c == '?' || c == '[') && !quoted)
+        else if ((c == '*' || c == '?' || c == '[' || c == '(') && !quoted)
             flags |= WORD_GLOB;
     }
     return flags;
@@ -138,8 +139,10 @@ bool field_end(struct field *f, bool forced)
     bool is_word = f->started || forced || (f->empty_quotes && !f->empty_list);
 
     word.source = f->source;
+    if (word.len == 1 && f->w->scratch[f->base] == '[')
+        word.flags &= ~WORD_GLOB;
     if (is_word) {
-        word.text = pool_copy(f->w, f->w->scratch + f->base, word.len);
+        word.text = word.len == 0 ? "" : pool_copy(f->w, f->w->scratch + f->base, word.len);
         if (!word.text || !stack_push(f->w, &word))
             return false;
     }
@@ -199,7 +202,7 @@ static bool field_split(struct field *f, const char *text, size_t len, const cha
     return true;
 }
 
-/* A value that begins with the home directory, not at the start of the word: that part is a hole. */
+/* A value that begins with the home directory, inside a word: that part is a hole. */
 static bool field_home_inside(struct field *f, const struct word *word, bool quoted)
 {
     const char *rest = strchr(word->text, '/');
@@ -210,11 +213,12 @@ static bool field_home_inside(struct field *f, const struct word *word, bool quo
 
 bool field_value(struct field *f, const struct word *word, bool quoted)
 {
+    size_t cost = quoted || !f->splits ? word->len : 32 * word->len; /* small words are not cheap */
     const char *separators;
 
-    if (word->len > f->w->budget || (word->flags & WORD_SPLITS))
+    if (cost > f->w->budget || (word->flags & WORD_SPLITS))
         return field_hole(f, quoted && !(word->flags & WORD_SPLITS), word->source);
-    f->w->budget -= word->len;
+    f->w->budget -= cost;
     if ((word->flags & WORD_TILDE) && (!field_is_empty(f) || f->empty_quotes) &&
         !(field_is_empty(f) && quoted))
         return field_home_inside(f, word, quoted);
@@ -232,7 +236,7 @@ bool field_value(struct field *f, const struct word *word, bool quoted)
     return field_split(f, word->text, word->len, separators);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 /* The call that wrote what a substitution gave: that of the last simple command in it. */
 static const struct call *list_source(const struct walker *w, const struct shell_list *list,
@@ -342,7 +346,7 @@ bool field_parts(struct field *f, const struct shell_part *part)
     return true;
 }
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* The last word of the stack ends in the carriage return of its line: the judge need not see it. */
 static void drop_carriage_return(struct walker *w, size_t base)
@@ -367,8 +371,12 @@ static bool expand_braces(struct walker *w, const struct context *cx, const stru
         return false;
     if (!alternative) {
         struct field f = field_begin(w, cx, true);
+        size_t base = w->stack_len;
 
-        return expand_visit(w, cx, word) && field_hole(&f, false, NULL) && field_end(&f, false);
+        if (!field_parts(&f, word->parts) || !field_end(&f, true))
+            return false;
+        w->stack_len = base;
+        return field_hole(&f, false, NULL) && field_end(&f, false);
     }
     for (; alternative; alternative = alternative->next) {
         struct field f = field_begin(w, cx, true);
@@ -470,6 +478,7 @@ bool expand_visit(struct walker *w, const struct context *cx, const struct shell
     for (; words; words = words->next) {
         struct field f = field_begin(w, cx, true);
 
+        w->bytes++;
         if (words->first.kind == PART_TEXT && words->parts && !words->first.next)
             continue;
         if (!field_parts(&f, words->parts) || !field_end(&f, false))
@@ -479,7 +488,7 @@ bool expand_visit(struct walker *w, const struct context *cx, const struct shell
     return true;
 }
 
-/* ---- commands --------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* NAME=value as an argument of declare and its like: not split, and ~ counts behind the =. */
 static bool expand_argument(struct walker *w, const struct context *cx,

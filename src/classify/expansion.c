@@ -25,7 +25,7 @@ static uint8_t part_flags(enum word_place place)
     return place_is_double(place) ? PART_QUOTED : 0;
 }
 
-/* ---- commands --------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* The commands up to ), which is taken. */
 static const struct shell_list *read_commands(struct shell_reader *r)
@@ -129,7 +129,7 @@ bool shell_read_backquote(struct shell_reader *r, struct shell_word *word, enum 
     return true;
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static size_t skip_quoted(const struct shell_reader *r, size_t pos)
 {
@@ -240,7 +240,7 @@ static bool read_dollar_square(struct shell_reader *r, struct shell_word *word, 
     return true;
 }
 
-/* ---- $'…' ------------------------------------------------------------------------------------- */
+/* ---- $'…' ------------------------------------------------------------------------------------ */
 
 static int digit_value(char c, int base)
 {
@@ -360,7 +360,7 @@ static bool read_ansi(struct shell_reader *r, struct shell_word *word)
     return shell_word_text(r, word, text, len, PART_QUOTED);
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* A name, digits or a special parameter at pos: its length, 0 if none. */
 static size_t param_name(const struct shell_reader *r, size_t pos, bool many_digits)

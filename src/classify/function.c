@@ -4,9 +4,9 @@
  *
  * A call of a function walks its body with the arguments bound, each time again. Where a name may
  * be a function or not (defined in a branch, taken away), both are walked. A function that reaches
- * itself is not entered again: everything is forgotten instead, and it is said when that is a fork
- * bomb. Aliases are strict: a shell that does not expand them would run the plain command, so both
- * are walked, and from the moment of the definition on.
+ * itself is entered twice more, the second time with nothing known, which stands for all the rest;
+ * it is said when that is a fork bomb. Aliases are strict: a shell that does not expand them would
+ * run the plain command, so both are walked, and from the moment of the definition on.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 bool function_is_certain(const struct walker *w, const struct symbol *symbol)
 {
     return symbol->functions && !w->scope->poisoned &&
-           symbol->function_epoch == w->scope->epoch.value.epoch;
+           symbol->function_epoch == w->scope->definitions.value.epoch;
 }
 
 bool function_define(struct walker *w, const struct shell_command *command)
@@ -42,13 +42,13 @@ bool function_define(struct walker *w, const struct shell_command *command)
     if (w->unsure > 0) {
         function->next = symbol->functions;
     } else {
-        symbol->function_epoch = w->scope->epoch.value.epoch;
+        symbol->function_epoch = w->scope->definitions.value.epoch;
     }
     symbol->functions = function;
     return true;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Does this call, from inside the function itself, multiply it? */
 static bool is_fork_bomb(const struct walker *w, struct symbol *symbol,
@@ -103,14 +103,38 @@ static bool frame_assigns(struct walker *w, struct frame *frame, const struct ca
     return true;
 }
 
+/*
+ * A function that is called all the time is walked once more with nothing known, which stands for
+ * all later calls in the same context.
+ */
+static bool function_is_general(struct function *function, const struct symbol *symbol,
+                                const struct call *call, const struct context *cx, bool *ret_done)
+{
+    bool plain = call->redirect_count == 0 && !cx->feeder;
+
+    *ret_done = false;
+    if (++function->walked <= WALK_MAX_BODIES && symbol->active <= 1)
+        return false;
+    if (!plain)
+        return symbol->active > 1;
+    *ret_done = function->general && function->general_flags == cx->flags;
+    function->general = true;
+    function->general_flags = cx->flags;
+    return true;
+}
+
 static bool function_enter(struct walker *w, struct symbol *symbol, struct function *function,
                            const struct call *call, const struct context *cx)
 {
     struct frame frame = { .outer = w->frame, .symbol = symbol, .branches = w->branches };
     struct value args = w->scope->args.value;
     struct context inner = *cx;
-    bool ok;
+    bool ok, done, general = function_is_general(function, symbol, call, cx, &done);
 
+    if (general)
+        scope_forget_values(w->scope);
+    if (done)
+        return true;
     frame.flags = cx->flags;
     inner.redirects = call->redirects;
     inner.redirect_count = call->redirect_count;
@@ -118,11 +142,11 @@ static bool function_enter(struct walker *w, struct symbol *symbol, struct funct
         return walk_fail(w, WALK_LIMIT, "too many redirections", call->part);
     function->called = true;
     w->frame = &frame;
-    symbol->active++;
-    symbol->again = NULL;
+    if (symbol->active++ == 0)
+        symbol->again = NULL;
     scope_set(w->scope, &w->scope->args,
-              (struct value){ .kind = VALUE_LIST,
-                              .count = (uint32_t)(call->count - 1),
+              (struct value){ .kind = general ? VALUE_UNKNOWN : VALUE_LIST,
+                              .count = general ? 0 : (uint32_t)(call->count - 1),
                               .items = call->words + 1 });
     ok = frame_assigns(w, &frame, call) && walk_command(w, function->definition->body, &inner);
     symbol->active--;
@@ -140,15 +164,19 @@ bool function_call(struct walker *w, struct symbol *symbol, const struct call *c
     bool certain = function_is_certain(w, symbol) && !symbol->functions->next;
     struct function *function = symbol->functions;
 
-    if (symbol->active > 0) {
+    if (symbol->active > 0 && is_fork_bomb(w, symbol, command, cx)) {
         struct call *bomb = walk_alloc(w, 1, sizeof(*bomb));
 
         if (!bomb)
             return false;
-        scope_forget_all(w->scope);
+        scope_forget_values(w->scope);
         *bomb = *call;
         bomb->flags |= CALL_FORK_BOMB;
-        return !is_fork_bomb(w, symbol, command, cx) || walk_visit_call(w, bomb);
+        return walk_visit_call(w, bomb);
+    }
+    if (symbol->active > 2) { /* the level above was walked with nothing known */
+        scope_forget_values(w->scope);
+        return true;
     }
     if (certain)
         return function_enter(w, symbol, function, call, cx);
@@ -187,7 +215,7 @@ bool function_rest(struct walker *w, const struct context *cx)
     return true;
 }
 
-/* ---- aliases ---------------------------------------------------------------------------------- */
+/* ---- aliases --------------------------------------------------------------------------------- */
 
 static bool alias_walk(struct walker *w, const struct alias *alias,
                        const struct shell_command *command, const struct context *cx)

@@ -20,6 +20,8 @@
 #include "classify/unwrap.h"
 #include "classify/walk.h"
 
+#define TOO_DEEP "Commands in commands are too many or too deep to be followed."
+
 struct judge {
     const struct ruleset *rules;
     struct arena *arena;
@@ -36,7 +38,7 @@ struct judge {
 struct frame {
     struct judge *judge;
     uint32_t depth;
-    bool from_argv, xargs, find;
+    bool from_argv, derived, xargs, find;
     bool covered;       /* a rule of the user let the wrapper through: only forbidden counts */
     bool only_stricter; /* a guess: only forbidden counts */
 };
@@ -123,6 +125,12 @@ static bool ask_user(const struct ruleset *r, const struct subject *s, struct ou
     return !forbidden;
 }
 
+/* False: too deep, or too much. */
+static bool frame_enter(struct frame *f)
+{
+    return ++f->depth <= WALK_MAX_DEPTH && ++f->judge->calls <= WALK_MAX_CALLS;
+}
+
 static void inner_words_found(void *user, const struct subject *s, const struct word *words,
                               size_t count, uint32_t inner)
 {
@@ -130,8 +138,8 @@ static void inner_words_found(void *user, const struct subject *s, const struct 
     struct frame next = *f;
     struct call *call = arena_alloc(f->judge->arena, 1, sizeof(*call));
 
-    if (!call || ++next.depth > WALK_MAX_DEPTH) {
-        judge_unreadable(f->judge, "Commands in commands go too deep to be followed.", s->call);
+    if (!call || !frame_enter(&next)) {
+        judge_unreadable(f->judge, TOO_DEEP, s->call);
         return;
     }
     *call = *s->call;
@@ -142,6 +150,7 @@ static void inner_words_found(void *user, const struct subject *s, const struct 
         call->flags |= CALL_STDIN_PIPE;
     if (inner & INNER_XARGS)
         call->flags &= ~CALL_STDIN_PIPE;
+    next.derived = true;
     next.xargs |= inner & INNER_XARGS;
     next.find |= inner & INNER_FIND;
     judge_call(&next, call);
@@ -164,8 +173,7 @@ static void judge_piece(void *user, const struct call *call)
     struct frame guess = *(const struct frame *)user;
 
     guess.only_stricter = true;
-    guess.depth++;
-    if (guess.depth <= WALK_MAX_DEPTH && ++guess.judge->calls <= WALK_MAX_CALLS)
+    if (frame_enter(&guess))
         judge_call(&guess, call);
 }
 
@@ -173,11 +181,11 @@ static void judge_read(const struct frame *f, const char *text, size_t len,
                        const struct call *outer)
 {
     struct judge *j = f->judge;
-    struct walk_problem problem = { "", 0 };
+    struct walk_problem problem = { .what = "" };
     struct frame inside = *f;
     const char *reason = "The text is too long or too deep to be followed.";
 
-    inside.from_argv = false;
+    inside.from_argv = inside.derived = false;
     switch (walk_text(text, len, outer, f->depth, j->arena, judge_visit, &inside, &problem)) {
     case WALK_OK:
         return;
@@ -200,6 +208,36 @@ static void judge_read(const struct frame *f, const char *text, size_t len,
         judge_unreadable(j, reason ? reason : "There is no memory to read it.", outer);
 }
 
+static const struct call *call_with_pipe(struct judge *j, const struct call *call)
+{
+    struct call *copy = arena_alloc(j->arena, 1, sizeof(*copy));
+
+    if (copy) {
+        *copy = *call;
+        copy->flags |= CALL_STDIN_PIPE;
+    }
+    return copy;
+}
+
+/* What a text is read from is not what its commands read. */
+static const struct call *call_without_stdin(struct judge *j, const struct call *call)
+{
+    struct call *copy = arena_alloc(j->arena, 1, sizeof(*copy));
+    struct redirect *kept = arena_alloc(j->arena, call->redirect_count, sizeof(*kept));
+    size_t n = 0;
+
+    if (!copy || !kept)
+        return NULL;
+    for (size_t i = 0; i < call->redirect_count; i++) {
+        if (call->redirects[i].fd != 0)
+            kept[n++] = call->redirects[i];
+    }
+    *copy = *call;
+    copy->redirects = kept;
+    copy->redirect_count = n;
+    return copy;
+}
+
 static void inner_text_found(void *user, const struct subject *s, const char *text, size_t len,
                              uint32_t inner)
 {
@@ -207,17 +245,12 @@ static void inner_text_found(void *user, const struct subject *s, const char *te
     struct frame next = *f;
     const struct call *outer = s->call; /* the very call: the reader knows it for its own */
 
-    if (inner & INNER_STDIN_PIPE) {
-        struct call *piped = arena_alloc(f->judge->arena, 1, sizeof(*piped));
-
-        if (piped) {
-            *piped = *s->call;
-            piped->flags |= CALL_STDIN_PIPE;
-        }
-        outer = piped;
-    }
-    if (!outer || !text || ++next.depth > WALK_MAX_DEPTH) {
-        judge_unreadable(f->judge, "Commands in commands go too deep to be followed.", s->call);
+    if (inner & INNER_STDIN_PIPE)
+        outer = call_with_pipe(f->judge, s->call);
+    else if (inner & INNER_STDIN_TEXT)
+        outer = call_without_stdin(f->judge, s->call);
+    if (!outer || !text || !frame_enter(&next)) {
+        judge_unreadable(f->judge, TOO_DEEP, s->call);
         return;
     }
     next.xargs = s->xargs || inner & INNER_XARGS;
@@ -236,12 +269,12 @@ static void judge_call(const struct frame *f, const struct call *call)
                          .arena = j->arena,
                          .start = j->start,
                          .from_argv = f->from_argv,
+                         .derived = f->derived,
                          .xargs = f->xargs,
                          .find = f->find };
     const struct inner_sink sink = { &inside, inner_words_found, inner_text_found };
 
     subject_init(&s, call);
-    s.command = ruleset_command(r, s.name);
     if (r->builtin)
         ask_rules(r, &s, &o);
     enum decision decision;

@@ -20,7 +20,8 @@ bool shell_fail(struct shell_reader *r, const char *what, size_t pos)
 
     if (shell->result == WALK_OK) {
         shell->result = WALK_UNREADABLE;
-        shell->problem = (struct walk_problem){ what, r->is_copy ? r->origin : pos };
+        shell->problem.what = what;
+        shell->problem.offset = r->is_copy ? r->origin : pos;
     }
     r->token = TOKEN_NONE;
     return false;
@@ -64,7 +65,7 @@ bool shell_name_byte(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* ---- here-documents --------------------------------------------------------------------------- */
+/* ---- here-documents -------------------------------------------------------------------------- */
 
 /* The delimiter as it will be compared: its text without the quotes. */
 static bool heredoc_delimiter(struct shell_reader *r, const struct shell_redirect *redirect,
@@ -206,7 +207,7 @@ bool shell_heredocs(struct shell_reader *r)
     return true;
 }
 
-/* ---- operators -------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 struct operator_row {
     const char *text;
@@ -338,7 +339,7 @@ static bool read_prefixed_redirect(struct shell_reader *r, size_t len, int fd)
     return true;
 }
 
-/* ---- tokens ----------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void skip_blanks(struct shell_reader *r)
 {
@@ -388,9 +389,13 @@ static bool read_token(struct shell_reader *r)
         return shell_read_word(r);
     if ((c == '<' || c == '>') && (r->flags & READ_TEST)) {
         r->word = shell_word_new(r);
-        r->pos++;
+        if (!r->word || !shell_word_text(r, r->word, r->text + r->pos, 1, 0))
+            return false;
+        r->word->flags = SHELL_WORD_PLAIN;
+        r->word->raw = r->text + r->pos++;
+        r->word->raw_len = 1;
         r->token = TOKEN_WORD;
-        return r->word && shell_word_text(r, r->word, r->text + r->pos - 1, 1, 0);
+        return true;
     }
     if (strchr(";&|()<>", c) && !((r->flags & READ_REGEX) && (c == '(' || c == '|')))
         return read_operator(r);

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "classify/walker.h"
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Set by the shell itself: what the text assigns does not last. */
 static bool name_is_dynamic(const char *name, size_t len)
@@ -162,7 +162,7 @@ static struct value param_value(struct walker *w, const struct shell_param *para
     return value.kind == VALUE_LIST ? value_item(value, 0) : value;
 }
 
-/* ---- putting in ------------------------------------------------------------------------------- */
+/* ---- putting in ------------------------------------------------------------------------------ */
 
 static bool field_list(struct field *f, struct value value, bool quoted, bool joined)
 {
@@ -170,9 +170,9 @@ static bool field_list(struct field *f, struct value value, bool quoted, bool jo
         f->empty_list = true;
         return true;
     }
-    if (value.count > f->w->budget)
+    if ((uint64_t)value.count * 16 > f->w->budget)
         return field_hole(f, false, NULL);
-    f->w->budget -= value.count;
+    f->w->budget -= (uint64_t)value.count * 16;
     for (size_t i = 0; i < value.count; i++) {
         const struct word *item = &value.items[i];
 
@@ -216,7 +216,7 @@ static bool field_known(struct field *f, struct value value, bool quoted, bool l
     }
 }
 
-/* ---- operators -------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_UNKNOWN };
 
@@ -288,7 +288,7 @@ static bool parse_slice(const struct shell_word *word, size_t *ret_from, size_t 
     int used = 0;
 
     if (word->raw_len >= sizeof(text) || !word->parts || word->first.next ||
-        word->first.kind != PART_TEXT)
+        word->first.kind != PART_TEXT || word->raw[0] < '0' || word->raw[0] > '9')
         return false;
     memcpy(text, word->raw, word->raw_len);
     text[word->raw_len] = '\0';
@@ -413,7 +413,7 @@ bool field_param(struct field *f, const struct shell_param *param, bool quoted)
     }
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* = that assigns, ++ or --. */
 static bool text_assigns(const char *text, size_t len)

@@ -44,7 +44,7 @@ bool shell_expect(struct shell_reader *r, const char *word)
     return true;
 }
 
-/* ---- redirections ----------------------------------------------------------------------------- */
+/* ---- redirections ---------------------------------------------------------------------------- */
 
 static bool heredoc_begin(struct shell_reader *r, struct shell_redirect *redirect)
 {
@@ -97,7 +97,7 @@ bool shell_parse_redirects(struct shell_reader *r, struct shell_command *command
     return r->token != TOKEN_NONE;
 }
 
-/* ---- simple commands and functions ------------------------------------------------------------ */
+/* ---- simple commands and functions ----------------------------------------------------------- */
 
 /* Builtins whose arguments may be NAME=(…). */
 static bool takes_arrays(const struct shell_word *word)
@@ -264,7 +264,7 @@ struct shell_command *shell_parse_command(struct shell_reader *r)
     return shell_parse_simple(r, NULL);
 }
 
-/* ---- pipelines and lists ---------------------------------------------------------------------- */
+/* ---- pipelines and lists --------------------------------------------------------------------- */
 
 static bool at_command(struct shell_reader *r)
 {

@@ -245,7 +245,7 @@ bool place_may_be_danger(const struct subject *s, const char *place)
         const char *rest = place + strspn(place, "\x01/");
 
         /* Something below an unknown directory is named: an accident hits that name at most. */
-        if (*rest == '\0' || matches_everything(rest) || !strchr(place, '/'))
+        if (strspn(rest, "./*") == strlen(rest) || matches_everything(rest) || !strchr(place, '/'))
             return true;
     }
     char *empty = without_holes(s, place);

@@ -29,6 +29,8 @@ enum place_kind {
 enum place_kind place_kind(const char *place);
 /* A disk or a part of one: /dev/sda1, /dev/nvme0n1, … */
 bool place_is_disk(const char *place);
+/* Read by a shell, by git or by the system at the next start: ~/.bashrc, ~/.ssh/authorized_keys. */
+bool place_is_startup_file(const char *place);
 /* /dev/tcp/…, /dev/udp/… */
 bool place_is_socket(const char *place);
 

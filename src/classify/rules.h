@@ -39,8 +39,9 @@ struct command {
     uint32_t name_len;
     uint32_t rule_count;
     uint8_t rules[COMMAND_MAX_RULES]; /* in the order of the table */
-    const struct wrapper *wrapper;    /* or NULL */
-    const struct writer *writer;      /* or NULL */
+    uint32_t traits;
+    const struct wrapper *wrapper; /* or NULL */
+    const struct writer *writer;   /* or NULL */
 };
 
 #define COMMAND_SLOTS 2048 /* a power of two, more than twice the names there are */

@@ -137,7 +137,7 @@ MATCH(git_read)
 MATCH(version)
 {
     return s->call->count == 2 && is_plain(s) && args_have(s, "--version -v -V --help -h") &&
-           *s->name && !is_shell(s->name);
+           *s->name && !subject_is(s, TRAIT_SHELL);
 }
 
 MATCH(cd_sleep)

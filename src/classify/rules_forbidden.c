@@ -178,6 +178,21 @@ MATCH(system_path)
            writes_kind(s, true, PLACE_SYSTEM, PLACE_SYSTEM);
 }
 
+MATCH(startup_file)
+{
+    struct writes w;
+    struct write one;
+
+    writes_init(&w, s);
+    while (writes_next(&w, &one)) {
+        const char *place = place_of(s, one.word, one.text);
+
+        if (!place || place_is_startup_file(place))
+            return true;
+    }
+    return false;
+}
+
 /* ---- tricks ---- */
 
 static bool is_beside(char c)
@@ -190,7 +205,7 @@ static bool is_beside(char c)
 MATCH(ifs_bypass)
 {
     const char *text = s->call->part;
-    size_t len = text && !s->from_argv ? s->call->part_len : 0;
+    size_t len = text && !s->from_argv && !s->derived ? s->call->part_len : 0;
     bool single = false;
 
     for (size_t i = 0; i + 4 <= len; i++) {

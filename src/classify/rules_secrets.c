@@ -85,20 +85,6 @@ MATCH(hidden_argument)
 
 /* ---- secrets ---- */
 
-/* Names of files are only mentioned, or the files themselves stay where they are. */
-#define MENTIONERS                                                                                 \
-    "ls ll dir test [ [[ stat mkdir rmdir touch rm chmod chown chgrp cd pushd popd which type "    \
-    "basename dirname realpath readlink ssh-add ssh-keygen export unset alias printf echo set "    \
-    "read declare local readonly find fd du df file true false : tee ssh-copy-id exit return "     \
-    "truncate unlink shred command whereis locate git-lfs tree"
-/* What is looked for comes first, files after it. */
-#define SEARCHERS "grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq"
-/* Programs whose arguments are files that they show, copy or send. */
-#define READERS                                                                                    \
-    "cat head tail less more type bat batcat tac nl od xxd hexdump strings base64 base32 cp mv "   \
-    "scp rsync curl wget zip tar gzip bzip2 xz openssl cut sort uniq view vim vi nano emacs code " \
-    "diff cmp paste rev dd nc ncat get-content gc most pg zcat xclip pbcopy install ln sqlite3"
-
 static bool is_telling(const struct subject *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -172,6 +158,25 @@ static bool reads_secret_redirect(const struct subject *s)
     return false;
 }
 
+/* ${X:-~/.ssh/id_rsa}: the words are not known, but what is written tells enough. */
+static bool mentions_secret(const struct subject *s)
+{
+    static const char *const telling[] = { ".ssh/", "id_rsa", "id_ed25519", "/etc/shadow",
+                                           ".aws/", ".netrc", ".gnupg/",    ".git-credentials" };
+    const struct call *call = s->call;
+    bool unknown = false;
+
+    for (size_t i = 0; i < s->count; i++)
+        unknown |= s->args[i].flags & WORD_UNKNOWN && !s->args[i].source;
+    for (size_t i = 0; unknown && call->part && i < ARRAY_LEN(telling); i++) {
+        const char *at = memmem(call->part, call->part_len, telling[i], strlen(telling[i]));
+
+        if (at && !memmem(at, call->part_len - (size_t)(at - call->part), ".pub", 4))
+            return true;
+    }
+    return false;
+}
+
 /* Its output becomes words of another command. */
 static bool output_is_used(const struct subject *s)
 {
@@ -187,15 +192,14 @@ MATCH(credentials)
         return true;
     if (searches_environment(s))
         return true;
-    if (s->count == 0 ||
-        (list_has(MENTIONERS, s->name) && !output_is_used(s) && !(strcmp(s->name, "type") == 0)))
+    if (s->count == 0 || (subject_is(s, TRAIT_MENTIONER) && !output_is_used(s)))
         return false;
     if (list_has("git", s->name) &&
         !list_has("show diff log cat-file archive grep blame stash", git_verb(s, NULL, NULL)))
         return false;
-    bool sure = !list_has(READERS, s->name);
+    bool sure = !subject_is(s, TRAIT_READER);
 
-    if (list_has(SEARCHERS, s->name)) {
+    if (subject_is(s, TRAIT_SEARCHER)) {
         while (first < s->count && word_is_flag(&s->args[first]))
             first++;
         first++;
@@ -208,7 +212,7 @@ MATCH(credentials)
         if (word_is_secret(s, &s->args[i], sure && first == 0))
             return true;
     }
-    return false;
+    return !s->from_argv && !s->derived && mentions_secret(s);
 }
 
 /* ---- variables ---- */
@@ -251,7 +255,7 @@ MATCH(injection)
         if (is_injection(a->name, strlen(a->name), a->value.text))
             return true;
     }
-    if (!list_has("export declare typeset readonly local env sudo doas setenv set", s->name))
+    if (!subject_is(s, TRAIT_EXPORTER))
         return false;
     for (size_t i = 0; i < s->count; i++) {
         const char *text = s->args[i].text, *equals = strchr(text, '=');

@@ -11,13 +11,21 @@
 #include "classify/place.h"
 #include "classify/rules.h"
 
+#define SOURCE_MAX_CALLS 16 /* what is behind these is not looked at */
+#define SOURCE_MAX_WORDS 16
+
 #define FETCHERS "curl wget fetch aria2c nc ncat netcat socat base64 base32 xxd openssl lynx http"
 
 /* ---- code from a pipe ---- */
 
-/* fd 0 is a file or a text after all. */
+/*
+ * fd 0 is a file or a text after all. A redirect of a compound around the pipe does not count; own
+ * ones are written in the part.
+ */
 static bool has_other_stdin(const struct subject *s)
 {
+    if (s->call->part && !memchr(s->call->part, '<', s->call->part_len))
+        return false;
     for (size_t i = 0; i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
 
@@ -27,8 +35,10 @@ static bool has_other_stdin(const struct subject *s)
     return false;
 }
 
-static const char *code_flags(const char *name)
+static const char *code_flags(const struct subject *s)
 {
+    const char *name = s->name;
+
     if (list_has("python pypy", name))
         return "cm";
     if (list_has("perl ruby", name))
@@ -37,20 +47,21 @@ static const char *code_flags(const char *name)
         return "ep";
     if (strcmp(name, "php") == 0)
         return "rf";
-    return is_shell(name) ? "c" : "e";
+    return subject_is(s, TRAIT_SHELL) ? "c" : "e";
 }
 
 /* No program is named: no file, no -c. */
 static bool reads_program(const struct subject *s)
 {
-    const char *with_program = code_flags(s->name);
+    const char *with_program = code_flags(s);
     struct flags f;
     enum flag_kind kind;
 
-    flags_init(&f, s->args, s->count, is_shell(s->name) ? "oO" : "WXI", "rcfile init-file require");
+    flags_init(&f, s->args, s->count, subject_is(s, TRAIT_SHELL) ? "oO" : "WXI",
+               "rcfile init-file require");
     f.stop_at_operand = true;
     while ((kind = flags_next(&f)) != FLAG_END) {
-        if (kind == FLAG_SHORT && f.letter == 's' && is_shell(s->name))
+        if (kind == FLAG_SHORT && f.letter == 's' && subject_is(s, TRAIT_SHELL))
             return true;
         if (kind == FLAG_SHORT && strchr(with_program, f.letter))
             return false;
@@ -58,7 +69,7 @@ static bool reads_program(const struct subject *s)
             return false;
     }
     if (f.next >= s->count)
-        return !s->xargs || is_shell(s->name);
+        return !s->xargs || subject_is(s, TRAIT_SHELL);
     const struct word *file = &s->args[f.next];
 
     if (list_has("deno bun", s->name))
@@ -71,13 +82,14 @@ static bool comes_from(const struct subject *s, const struct word *w, const char
 {
     const struct call *call = w->source;
 
-    for (unsigned i = 0; call && i < 16; i++, call = call->feeder) {
+    for (unsigned i = 0; call && i < SOURCE_MAX_CALLS; i++, call = call->feeder) {
         struct subject source = *s;
 
         subject_init(&source, call);
         if (list_has(names, source.name))
             return true;
-        for (size_t k = 0; k < source.count; k++) { /* sudo curl, timeout 5 wget */
+        /* sudo curl, timeout 5 wget */
+        for (size_t k = 0; k < source.count && k < SOURCE_MAX_WORDS; k++) {
             if (list_has(names, source.args[k].text))
                 return true;
         }
@@ -88,8 +100,8 @@ static bool comes_from(const struct subject *s, const struct word *w, const char
 /* bash <(curl …), source <(…), sh -c "$(curl …)", eval "`curl …`" */
 static bool runs_substitution(const struct subject *s)
 {
-    bool text = strcmp(s->name, "eval") == 0 || args_have_short(s, code_flags(s->name));
-    bool file = is_interpreter(s->name) || list_has("source .", s->name);
+    bool text = strcmp(s->name, "eval") == 0 || args_have_short(s, code_flags(s));
+    bool file = subject_is(s, TRAIT_INTERPRETER) || list_has("source .", s->name);
 
     if (list_has("xargs parallel", s->name))
         return false;
@@ -99,7 +111,8 @@ static bool runs_substitution(const struct subject *s)
         if (!(w->flags & WORD_UNKNOWN))
             continue;
         if (file && w->flags & WORD_PROCESS && (!text || comes_from(s, w, FETCHERS)))
-            return is_shell(s->name) || !is_interpreter(s->name) || comes_from(s, w, FETCHERS);
+            return subject_is(s, TRAIT_SHELL) || !subject_is(s, TRAIT_INTERPRETER) ||
+                   comes_from(s, w, FETCHERS);
         if (text && comes_from(s, w, FETCHERS))
             return true;
     }
@@ -117,18 +130,19 @@ MATCH(pipe_to_shell)
     if (strcmp(s->name, "parallel") == 0)
         return s->call->flags & CALL_STDIN_PIPE && s->count == 0;
     /* xargs sh -c: the next word that is read is the program. */
-    if (s->xargs && is_shell(s->name) && s->count > 0 && word_is_hole(&s->args[s->count - 1]) &&
+    if (s->xargs && subject_is(s, TRAIT_SHELL) && s->count > 0 &&
+        word_is_hole(&s->args[s->count - 1]) &&
         (s->count == 1 ||
          (word_is_flag(&s->args[s->count - 2]) && strchr(s->args[s->count - 2].text, 'c'))))
         return true;
-    return s->call->flags & CALL_STDIN_PIPE && !has_other_stdin(s) && reads_program(s);
+    return s->call->flags & CALL_STDIN_PIPE && reads_program(s) && !has_other_stdin(s);
 }
 
 /* ---- a shell for somebody else ---- */
 
 static bool streams_to_socket(const struct subject *s)
 {
-    bool shell = is_shell(s->name) || strcmp(s->name, "exec") == 0;
+    bool shell = subject_is(s, TRAIT_SHELL) || strcmp(s->name, "exec") == 0;
 
     for (size_t i = 0; i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
@@ -215,12 +229,12 @@ static bool feeds_interpreter(const struct subject *s)
     const struct call *feeder = s->call->feeder;
     struct subject f = *s;
 
-    if (!feeder || !is_interpreter(s->name) || !(s->call->flags & CALL_STDIN_PIPE))
+    if (!feeder || !subject_is(s, TRAIT_INTERPRETER) || !(s->call->flags & CALL_STDIN_PIPE))
         return false;
     subject_init(&f, feeder);
     return strcmp(f.name, "telnet") == 0 ||
            (strcmp(f.name, "openssl") == 0 && args_have(&f, "s_client")) ||
-           list_has("nc ncat netcat", f.name);
+           subject_is(&f, TRAIT_NETCAT);
 }
 
 MATCH(reverse_shell)
@@ -229,14 +243,14 @@ MATCH(reverse_shell)
 
     if (s->call->redirect_count > 0 && streams_to_socket(s))
         return true;
-    if (list_has("nc ncat netcat", s->name))
+    if (subject_is(s, TRAIT_NETCAT))
         return netcat_runs(s);
     if (strcmp(s->name, "socat") == 0 && joined_args(s, text, sizeof(text)))
         return text_has_any(text, "exec: system: shell:") &&
                text_has_any(text, "tcp ssl openssl udp sctp");
-    if (is_interpreter(s->name) && !is_shell(s->name) && code_connects_shell(s))
-        return true;
-    if (list_has("awk gawk mawk", s->name))
-        return code_connects_shell(s);
-    return feeds_interpreter(s);
+    if (s->name[0] == 'g' || s->name[0] == 'm' || s->name[0] == 'a')
+        return list_has("awk gawk mawk", s->name) && code_connects_shell(s);
+    if (!subject_is(s, TRAIT_INTERPRETER))
+        return false;
+    return (subject_is(s, TRAIT_CODER) && code_connects_shell(s)) || feeds_interpreter(s);
 }

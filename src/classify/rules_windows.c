@@ -43,7 +43,7 @@ static void raw_words(const struct subject *s, struct raw *raw)
             raw_add(s, raw, s->args[i].text, s->args[i].len);
         return;
     }
-    while (at < len) {
+    while (at < len && raw->count < MAX_WORDS) {
         while (at < len && isspace((unsigned char)part[at]))
             at++;
         size_t start = at;
@@ -74,7 +74,7 @@ static bool is_system(const char *path)
                                           "%systemroot%",    "%windir%",         "%userprofile%",
                                           "%programfiles%",  "$env:systemroot",  "$env:windir",
                                           "$env:userprofile" };
-    char text[64];
+    char text[64] = "";
     size_t n = MIN_OF(strlen(path), sizeof(text) - 1);
 
     for (size_t i = 0; i < n; i++)

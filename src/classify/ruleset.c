@@ -114,8 +114,31 @@ static void add_rule(struct ruleset *r, uint8_t rule)
     }
 }
 
+static const struct {
+    uint32_t trait;
+    const char *names;
+} traits[] = {
+#define TRAIT(id, names) { TRAIT_##id, names },
+#include "classify/traits.def"
+#undef TRAIT
+};
+
+static void add_traits(struct ruleset *r)
+{
+    for (size_t i = 0; i < ARRAY_LEN(traits); i++) {
+        for (const char *at = traits[i].names; *at;) {
+            size_t n = strcspn(at, " ");
+
+            add_name(r, at, n)->traits |= traits[i].trait;
+            at += n;
+            at += strspn(at, " ");
+        }
+    }
+}
+
 static void build_index(struct ruleset *r)
 {
+    add_traits(r);
     for (size_t i = 0; i < RULE_COUNT; i++)
         add_rule(r, (uint8_t)i);
     for (size_t i = 0; i < wrapper_count; i++)

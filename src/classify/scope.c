@@ -22,7 +22,7 @@ void scope_init(struct scope *s, struct arena *arena)
     *s = (struct scope){ .arena = arena };
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int name_compare(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -99,7 +99,7 @@ struct symbol *scope_intern(struct scope *s, const char *name, size_t len)
     return symbol;
 }
 
-/* ---- exports ---------------------------------------------------------------------------------- */
+/* ---- exports --------------------------------------------------------------------------------- */
 
 /* Names that an environment commonly has, or that change what programs do. */
 static bool name_is_environment(const char *name)
@@ -124,7 +124,7 @@ static bool name_is_environment(const char *name)
     return false;
 }
 
-static void export_push(struct scope *s, const struct symbol *symbol, bool guessed)
+static void export_push(struct scope *s, struct symbol *symbol, bool guessed)
 {
     static const char hole[] = { WORD_HOLE, '\0' };
     struct assignment *entry;
@@ -150,6 +150,7 @@ static void export_push(struct scope *s, const struct symbol *symbol, bool guess
     entry = &s->exports[s->export_count++];
     entry->name = symbol->name;
     entry->guessed = guessed;
+    symbol->listed = true;
     if (value.kind == VALUE_SCALAR || value.kind == VALUE_LIST)
         entry->value = value.count > 0 ? value.items[0] : (struct word){ .text = "" };
     else if (value.kind == VALUE_UNSET)
@@ -158,7 +159,7 @@ static void export_push(struct scope *s, const struct symbol *symbol, bool guess
         entry->value = (struct word){ .text = hole, .len = 1, .flags = WORD_UNKNOWN };
 }
 
-static void export_update(struct scope *s, const struct symbol *symbol)
+static void export_update(struct scope *s, struct symbol *symbol)
 {
     if (!symbol->name)
         return; /* the directory, the arguments: no variables */
@@ -175,7 +176,7 @@ void scope_export(struct scope *s, struct symbol *symbol)
     export_push(s, symbol, false);
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool value_equal(const struct value *a, const struct value *b)
 {
@@ -198,6 +199,7 @@ struct value scope_get(const struct scope *s, const struct symbol *symbol)
 
 static bool log_change(struct scope *s, struct symbol *symbol)
 {
+    s->steps++;
     if (s->change_count == s->change_cap) {
         size_t cap = s->change_cap ? s->change_cap * 2 : 32;
         struct scope_change *grown = arena_alloc(s->arena, cap, sizeof(*grown));
@@ -261,14 +263,38 @@ void scope_forget_name(struct scope *s, const char *name, size_t len)
         scope_set(s, symbol, (struct value){ .kind = VALUE_UNKNOWN });
 }
 
-void scope_forget_all(struct scope *s)
+/* The last change of the log, or the one before it. */
+static bool log_ends_with(const struct scope *s, const struct symbol *symbol, size_t back)
 {
-    if (!log_change(s, &s->epoch))
-        return;
-    s->epoch.value.epoch = ++s->epochs;
+    return s->change_count > back && s->changes[s->change_count - 1 - back].symbol == symbol;
 }
 
-/* ---- branches --------------------------------------------------------------------------------- */
+/* Nothing was set since everything was forgotten. */
+static bool scope_is_blank(const struct scope *s)
+{
+    return log_ends_with(s, &s->epoch, log_ends_with(s, &s->definitions, 0));
+}
+
+void scope_forget_values(struct scope *s)
+{
+    if (!scope_is_blank(s) && log_change(s, &s->epoch))
+        s->epoch.value.epoch = ++s->epochs;
+}
+
+/* Functions are not logged, so this counts even if it is the second time in a row. */
+static void scope_forget_functions(struct scope *s)
+{
+    if (log_ends_with(s, &s->definitions, 0) || log_change(s, &s->definitions))
+        s->definitions.value.epoch = ++s->epochs;
+}
+
+void scope_forget_all(struct scope *s)
+{
+    scope_forget_values(s);
+    scope_forget_functions(s);
+}
+
+/* ---- branches -------------------------------------------------------------------------------- */
 
 size_t scope_mark(const struct scope *s)
 {
@@ -277,13 +303,13 @@ size_t scope_mark(const struct scope *s)
 
 static void change_undo(struct scope *s, const struct scope_change *change)
 {
-    bool differs = !value_equal(&change->symbol->value, &change->value) ||
-                   change->symbol->flags != change->flags;
+    struct symbol *symbol = change->symbol;
+    bool differs = !value_equal(&symbol->value, &change->value) || symbol->flags != change->flags;
 
-    change->symbol->value = change->value;
-    change->symbol->flags = change->flags;
-    if (differs)
-        export_update(s, change->symbol);
+    symbol->value = change->value;
+    symbol->flags = change->flags;
+    if (differs && symbol->listed)
+        export_push(s, symbol, !(symbol->flags & SYMBOL_EXPORTED));
 }
 
 void scope_rollback(struct scope *s, size_t mark)
@@ -307,11 +333,14 @@ struct scope_delta *scope_detach(struct scope *s, size_t mark)
         return NULL;
     }
     s->stamps++;
+    s->steps += end - mark;
     for (size_t i = end; i > mark; i--) {
         struct symbol *symbol = s->changes[i - 1].symbol;
 
         if (symbol->stamp != s->stamps) {
             symbol->stamp = s->stamps;
+            delta->forgets |= symbol == &s->epoch;
+            delta->redefines |= symbol == &s->definitions;
             delta->changes[delta->count++] = (struct scope_change){ symbol, symbol->value,
                                                                     symbol->flags };
         }
@@ -326,14 +355,23 @@ size_t scope_join(struct scope *s, const struct scope_delta *delta)
 
     for (size_t i = 0; delta && i < delta->count; i++) {
         struct symbol *symbol = delta->changes[i].symbol;
-        enum value_kind kind = scope_get(s, symbol).kind;
 
         scope_set_flags(s, symbol, symbol->flags | delta->changes[i].flags);
-        if (symbol == &s->epoch) {
-            scope_forget_all(s);
-            forgotten++;
-        } else if (kind != VALUE_UNKNOWN &&
-                   !value_equal(&symbol->value, &delta->changes[i].value)) {
+    }
+    if (delta && delta->forgets) {
+        forgotten = !scope_is_blank(s);
+        scope_forget_values(s);
+    }
+    if (delta && delta->redefines)
+        scope_forget_functions(s);
+    if (delta && delta->forgets)
+        return forgotten;
+    for (size_t i = 0; delta && i < delta->count; i++) {
+        struct symbol *symbol = delta->changes[i].symbol;
+        enum value_kind kind = scope_get(s, symbol).kind;
+
+        if (symbol != &s->definitions && kind != VALUE_UNKNOWN &&
+            !value_equal(&symbol->value, &delta->changes[i].value)) {
             scope_set(s, symbol, (struct value){ .kind = VALUE_UNKNOWN });
             forgotten += kind != VALUE_INITIAL || (symbol->name && (str_eq(symbol->name, "IFS") ||
                                                                     str_eq(symbol->name, "HOME")));

@@ -37,6 +37,9 @@ struct function { /* one of the bodies that a name may have */
     struct function *next;
     const struct shell_command *definition;
     bool called;
+    bool general;           /* it was walked with nothing known, … */
+    uint32_t general_flags; /* … in a context with these flags */
+    uint32_t walked;        /* times */
 };
 
 struct alias {
@@ -62,6 +65,7 @@ struct symbol {
     const struct shell_command *again; /* … and the first place in it that calls it again */
     struct alias *aliases;
     bool in_alias;
+    bool listed; /* among the exports */
 };
 
 /* What a part of the text changed, and to what. */
@@ -69,6 +73,8 @@ struct scope_delta {
     struct scope_delta *next; /* for the caller */
     struct scope_change *changes;
     size_t count;
+    bool forgets;   /* all values */
+    bool redefines; /* functions are no longer certain */
 };
 
 struct scope_change {
@@ -80,12 +86,14 @@ struct scope_change {
 struct scope {
     struct arena *arena;
     struct symbol *root;
-    struct symbol cwd, old_cwd, args, dirs, epoch; /* epoch.value.epoch */
+    struct symbol cwd, old_cwd, args, dirs;
+    struct symbol epoch, definitions; /* in value.epoch: of the values, of the functions */
     struct scope_change *changes;
     size_t change_count, change_cap;
     struct assignment *exports;
     size_t export_count, export_cap;
     uint32_t stamps, epochs;
+    uint64_t steps;    /* changes made, undone and joined */
     bool poisoned;     /* nothing can be known any more */
     bool all_exported; /* set -a */
     bool failed;       /* no memory */
@@ -103,7 +111,8 @@ void scope_set_flags(struct scope *s, struct symbol *symbol, uint32_t flags);
 void scope_set_word(struct scope *s, struct symbol *symbol, const struct word *word);
 void scope_forget(struct scope *s, struct symbol *symbol);
 void scope_forget_name(struct scope *s, const char *name, size_t len);
-void scope_forget_all(struct scope *s); /* the directory and functions too */
+void scope_forget_values(struct scope *s); /* the directory too */
+void scope_forget_all(struct scope *s);    /* and functions */
 void scope_export(struct scope *s, struct symbol *symbol);
 
 bool value_equal(const struct value *a, const struct value *b);

@@ -158,6 +158,7 @@ static bool has_telling_word(const char *name)
 
 static bool looks_secret(const char *name)
 {
+    static const char shown[] = ".example .sample .template .dist example. sample. template.";
     static const char *const suffixes[] = { ".pem", ".key",  ".p12",     ".pfx",
                                             ".jks", ".kdbx", ".keystore" };
 
@@ -165,7 +166,7 @@ static bool looks_secret(const char *name)
         if (str_has_suffix(name, suffixes[i]))
             return true;
     }
-    return has_telling_word(name);
+    return has_telling_word(name) && !text_has_any(name, shown);
 }
 
 static bool could_match(const char *pattern, size_t len, const char *name, size_t name_len)
@@ -230,6 +231,28 @@ static bool is_hole_in_secret_dir(const char *place)
     memcpy(dir, place, (size_t)(slash - place));
     dir[slash - place] = '\0';
     return place_is_secret_dir(dir);
+}
+
+bool place_is_startup_file(const char *place)
+{
+    static const char *const ends[] = { "/.ssh/authorized_keys", "/.ssh/config", "/.ssh/rc",
+                                        "/.config/fish/config.fish", "/.config/git/config" };
+    static const char *const within[] = { "/Library/LaunchAgents/", "/.config/autostart/",
+                                          "/.config/systemd/user/" };
+
+    if (list_has(".bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile "
+                 ".zlogin .kshrc .cshrc .tcshrc .gitconfig .vimrc .inputrc .xprofile .xinitrc",
+                 last_name(place)))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        if (str_has_suffix(place, ends[i]))
+            return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(within); i++) {
+        if (strstr(place, within[i]))
+            return true;
+    }
+    return false;
 }
 
 bool place_is_secret(const char *place, bool sure)

@@ -13,6 +13,18 @@
 
 struct command;
 
+enum {
+#define TRAIT(id, names) TRAIT_NUMBER_##id,
+#include "classify/traits.def"
+#undef TRAIT
+};
+enum {
+#define TRAIT(id, names) TRAIT_##id = 1 << TRAIT_NUMBER_##id,
+#include "classify/traits.def"
+#undef TRAIT
+    TRAIT_INTERPRETER = TRAIT_SHELL | TRAIT_CODER,
+};
+
 #define SUBJECT_NAME_MAX 64 /* longer names are no command that a rule knows */
 
 struct subject {
@@ -25,6 +37,7 @@ struct subject {
     const struct word *args;       /* behind the command */
     size_t count;
     bool from_argv;     /* no shell: nothing is expanded */
+    bool derived;       /* run by another command: the part is that one's too */
     bool xargs;         /* run by xargs: words of its standard input are added */
     bool find;          /* run by find, for each file */
     const char *reason; /* a matcher may say it better than the table */
@@ -88,10 +101,10 @@ const char *git_verb(const struct subject *s, const struct word **ret_rest, size
 
 /* ---- what it is ---- */
 
-/* From the call: name, args. */
+/* From the call: name, command, args. The ruleset is set before. */
 void subject_init(struct subject *s, const struct call *call);
-bool is_shell(const char *name);       /* sh bash zsh dash ksh fish … */
-bool is_interpreter(const char *name); /* shells, python, perl, ruby, node, … */
+/* The command is one of those in traits.def. */
+bool subject_is(const struct subject *s, uint32_t traits);
 /* The program comes from where the system keeps its own (or PATH): not ./ls. */
 bool is_system_program(const struct subject *s);
 

@@ -205,9 +205,7 @@ UNWRAP(shell)
            (f.next < s->count && !f.only_operands && s->args[f.next].text[0] == '+')) {
         if (kind == FLAG_END)
             f.next += list_has("+o +O", s->args[f.next].text) ? 2 : 1;
-        else if (kind == FLAG_SHORT && f.letter == 'c')
-            wants_text = true;
-        else if (kind == FLAG_LONG && f.name_len == 7 && memcmp(f.name, "command", 7) == 0)
+        else if (kind == FLAG_SHORT ? f.letter == 'c' : list_has_n("command", f.name, f.name_len))
             wants_text = true;
     }
     at = f.next;
@@ -220,7 +218,7 @@ UNWRAP(shell)
     if (!wants_text && given &&
         (at >= s->count || word_is(&s->args[at], "-") || word_is(&s->args[at], "/dev/stdin") ||
          args_have_short(s, "s"))) {
-        inner_text(sink, s, given->target.text, 0);
+        inner_text(sink, s, given->target.text, INNER_STDIN_TEXT);
         return true;
     }
     return false;
@@ -313,6 +311,8 @@ static bool unwrap_flags(const struct subject *s, const struct inner_sink *sink)
 {
     bool found = false;
 
+    if (!subject_is(s, TRAIT_FLAGGED))
+        return false;
     for (size_t row = 0; row < ARRAY_LEN(command_flags); row++) {
         if (strcmp(command_flags[row].program, s->name) != 0)
             continue;
@@ -339,7 +339,7 @@ bool unwrap(const struct subject *s, const struct wrapper *w, const struct inner
     /* $X rm -rf /: an empty X leaves the rest. */
     if (s->call->count > 1 && s->call->words[0].flags & WORD_SPLITS &&
         word_is_hole(&s->call->words[0])) {
-        inner_words(sink, s, s->args, s->count, INNER_MAYBE);
+        inner_words(sink, s, s->args, s->count, 0);
         found = true;
     }
     return unwrap_flags(s, sink) || found;

@@ -11,7 +11,7 @@
 #define INNER_STDIN_PIPE 0x1u /* its standard input is data of the wrapper */
 #define INNER_XARGS      0x2u /* arguments from the standard input are added */
 #define INNER_FIND       0x4u /* run for each file that is found */
-#define INNER_MAYBE      0x8u /* only if a word in front turns out to be empty */
+#define INNER_STDIN_TEXT 0x8u /* the text is the standard input itself */
 
 struct inner_sink {
     void *user;

@@ -390,8 +390,8 @@ UNWRAP(make)
     for (size_t i = 0; i < s->count; i++) {
         const char *text = s->args[i].text;
 
-        if (str_has_prefix(text, "SHELL=") || str_has_prefix(text, ".SHELLFLAGS=")) {
-            inner_text(sink, s, strchr(text, '=') + 1, INNER_STDIN_PIPE);
+        if (str_has_prefix(text, "SHELL=")) {
+            inner_text(sink, s, text + strlen("SHELL="), 0);
             found = true;
         } else if (str_has_prefix(text, "--eval")) {
             inner_text(sink, s, "\x01", 0);

@@ -48,7 +48,7 @@ bool walk_step(struct walker *w)
     return true;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 bool walk_visit_call(struct walker *w, const struct call *call)
 {
@@ -62,7 +62,7 @@ bool walk_visit_call(struct walker *w, const struct call *call)
     return true;
 }
 
-static void call_context(struct walker *w, struct call *call, const struct context *cx)
+void walk_call_context(struct walker *w, struct call *call, const struct context *cx)
 {
     struct value cwd = scope_get(w->scope, &w->scope->cwd);
 
@@ -143,13 +143,13 @@ static bool walk_simple(struct walker *w, const struct shell_command *command,
         return true; /* a line end of DOS, an empty value */
     call->part = command->raw;
     call->part_len = command->raw_len;
-    call_context(w, call, cx);
+    walk_call_context(w, call, cx);
     if (!simple_resolve(w, command, call, cx, &is_program))
         return false;
     return !is_program || (walk_visit_call(w, call) && builtin_apply(w, call));
 }
 
-/* ---- compound commands ------------------------------------------------------------------------ */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 bool walk_subshell(struct walker *w, const struct shell_list *list, const struct context *cx)
 {
@@ -163,17 +163,15 @@ bool walk_subshell(struct walker *w, const struct shell_list *list, const struct
     return ok;
 }
 
-/* A list that may not run. *ret: what it changes, if it comes back. */
-static bool walk_branch(struct walker *w, const struct shell_list *list, const struct context *cx,
-                        struct scope_delta **ret);
+static bool walk_exits(const struct walker *w, const struct shell_command *command);
 
 /* exit, and neither a function nor an alias. */
-static bool command_exits(const struct walker *w, const struct shell_command *command)
+static bool simple_exits(const struct walker *w, const struct shell_command *command)
 {
     const struct shell_word *word = command->words;
     const struct symbol *symbol;
 
-    if (command->kind != COMMAND_SIMPLE || command->next || command->assigns || !word ||
+    if (command->kind != COMMAND_SIMPLE || command->assigns || !word ||
         !(word->flags & SHELL_WORD_PLAIN) || word->first.len != 4 ||
         memcmp(word->first.text, "exit", 4) != 0)
         return false;
@@ -182,7 +180,7 @@ static bool command_exits(const struct walker *w, const struct shell_command *co
 }
 
 /* The last command ends the shell, and stands for itself. */
-static bool list_exits(const struct walker *w, const struct shell_list *list)
+bool walk_list_exits(const struct walker *w, const struct shell_list *list)
 {
     const struct shell_item *before = NULL, *item = list->items;
 
@@ -192,151 +190,15 @@ static bool list_exits(const struct walker *w, const struct shell_list *list)
         before = item;
     return item->op == NEXT_SEQUENCE && !item->negated &&
            (!before || before->op == NEXT_SEQUENCE || before->op == NEXT_BACKGROUND) &&
-           command_exits(w, item->pipeline);
+           walk_exits(w, item->pipeline);
 }
 
-static bool walk_branch(struct walker *w, const struct shell_list *list, const struct context *cx,
-                        struct scope_delta **ret)
+static bool walk_exits(const struct walker *w, const struct shell_command *command)
 {
-    size_t mark = scope_mark(w->scope);
-    bool ok;
-
-    w->unsure++;
-    w->branches++;
-    ok = walk_list(w, list, cx);
-    w->branches--;
-    w->unsure--;
-    *ret = scope_detach(w->scope, mark);
-    if (list_exits(w, list))
-        *ret = NULL;
-    return ok;
-}
-
-static bool walk_if(struct walker *w, const struct shell_command *command, const struct context *cx)
-{
-    struct scope_delta *then, *otherwise = NULL;
-
-    if (!walk_list(w, command->first, cx) || !walk_branch(w, command->second, cx, &then) ||
-        (command->third && !walk_branch(w, command->third, cx, &otherwise)))
+    if (command->next)
         return false;
-    (void)scope_join(w->scope, then);
-    (void)scope_join(w->scope, otherwise);
-    return true;
-}
-
-static bool walk_case(struct walker *w, const struct shell_command *command,
-                      const struct context *cx)
-{
-    struct scope_delta *all = NULL, *one;
-
-    if (!expand_visit(w, cx, command->words))
-        return false;
-    for (const struct shell_clause *clause = command->clauses; clause; clause = clause->next) {
-        if (!walk_step(w) || !expand_visit(w, cx, clause->patterns) ||
-            !walk_branch(w, clause->body, cx, &one))
-            return false;
-        if (one && clause->falls) {
-            (void)scope_join(w->scope, one);
-        } else if (one) {
-            one->next = all;
-            all = one;
-        }
-    }
-    for (; all; all = all->next)
-        (void)scope_join(w->scope, all);
-    return true;
-}
-
-/* One time through a loop. *ret_changed: the next time may be different. */
-static bool loop_pass(struct walker *w, const struct shell_command *command,
-                      const struct context *cx, const struct word *value, bool *ret_changed)
-{
-    const struct shell_list *lists[] = { command->first, command->second };
-    size_t mark = scope_mark(w->scope);
-    bool ok = walk_step(w);
-
-    w->unsure++;
-    w->branches++;
-    if (command->kind == COMMAND_FOR && value)
-        assign_text(w, command->name, command->name_len, false, value);
-    else if (command->kind == COMMAND_FOR)
-        scope_forget_name(w->scope, command->name, command->name_len);
-    else if (command->kind == COMMAND_FOR_ARITH)
-        ok = ok && expand_arith(w, cx, command->words);
-    for (size_t i = 0; ok && i < ARRAY_LEN(lists) && lists[i]; i++)
-        ok = walk_list(w, lists[i], cx);
-    w->branches--;
-    w->unsure--;
-    *ret_changed = scope_merge(w->scope, mark) > 0;
-    return ok;
-}
-
-/* Until another time would change nothing more. */
-static bool loop_until_still(struct walker *w, const struct shell_command *command,
-                             const struct context *cx)
-{
-    bool changed = true;
-
-    for (int i = 0; changed && i < WALK_MAX_PASSES; i++) {
-        if (!loop_pass(w, command, cx, NULL, &changed))
-            return false;
-    }
-    if (!changed)
-        return true;
-    scope_forget_all(w->scope);
-    return loop_pass(w, command, cx, NULL, &changed);
-}
-
-static bool walk_for(struct walker *w, const struct shell_command *command,
-                     const struct context *cx)
-{
-    const struct word *words = NULL;
-    uint32_t rounds = w->rounds;
-    size_t count = 0;
-    bool known = true, changed;
-
-    if (command->flags & COMMAND_ARGS) {
-        struct value args = scope_get(w->scope, &w->scope->args);
-
-        known = args.kind == VALUE_LIST;
-        words = args.items;
-        count = args.count;
-    } else if (!expand_words(w, cx, command->words, &words, &count)) {
-        return false;
-    }
-    for (size_t i = 0; i < count && known && count <= WALK_MAX_ROUNDS; i++)
-        known = !(words[i].flags & WORD_SPLITS);
-    if (!known || (command->flags & COMMAND_SELECT) || count * MAX_OF(rounds, 1) > WALK_MAX_ROUNDS)
-        return loop_until_still(w, command, cx);
-    if (count == 0) /* never, as it seems; the commands are there all the same */
-        return loop_pass(w, command, cx, NULL, &changed);
-    w->rounds = (uint32_t)(count * MAX_OF(rounds, 1));
-    for (size_t i = 0; i < count; i++) {
-        if (!loop_pass(w, command, cx, &words[i], &changed))
-            return false;
-        if ((words[i].flags & WORD_GLOB) && changed &&
-            !loop_pass(w, command, cx, &words[i], &changed))
-            return false;
-    }
-    w->rounds = rounds;
-    return true;
-}
-
-static bool walk_coproc(struct walker *w, const struct shell_command *command,
-                        const struct context *cx)
-{
-    struct context inner = *cx;
-    size_t mark = scope_mark(w->scope);
-    bool ok;
-
-    inner.flags |= CALL_BACKGROUND | CALL_STDIN_PIPE | CALL_STDOUT_PIPE;
-    inner.feeder = NULL;
-    w->unsure++;
-    ok = walk_command(w, command->body, &inner);
-    w->unsure--;
-    scope_rollback(w->scope, mark);
-    scope_forget_name(w->scope, command->name, command->name_len);
-    return ok;
+    return command->kind == COMMAND_GROUP ? walk_list_exits(w, command->first)
+                                          : simple_exits(w, command);
 }
 
 /* The redirections of a compound: for all in it, and to be judged by themselves. */
@@ -356,39 +218,8 @@ static bool compound_redirects(struct walker *w, const struct shell_command *com
     call->part_len = command->raw_len;
     call->redirects = cx->redirects;
     call->redirect_count = cx->redirect_count;
-    call_context(w, call, cx);
+    walk_call_context(w, call, cx);
     return walk_visit_call(w, call);
-}
-
-static bool walk_compound(struct walker *w, const struct shell_command *command,
-                          const struct context *cx)
-{
-    switch (command->kind) {
-    case COMMAND_SIMPLE:
-        return walk_simple(w, command, cx);
-    case COMMAND_GROUP:
-        return walk_list(w, command->first, cx);
-    case COMMAND_SUBSHELL:
-        return walk_subshell(w, command->first, cx);
-    case COMMAND_IF:
-        return walk_if(w, command, cx);
-    case COMMAND_WHILE:
-    case COMMAND_FOR_ARITH:
-        return loop_until_still(w, command, cx);
-    case COMMAND_FOR:
-        return walk_for(w, command, cx);
-    case COMMAND_CASE:
-        return walk_case(w, command, cx);
-    case COMMAND_FUNCTION:
-        return function_define(w, command);
-    case COMMAND_TEST:
-        return expand_visit(w, cx, command->words);
-    case COMMAND_ARITH:
-        return expand_arith(w, cx, command->words);
-    case COMMAND_COPROC:
-        return walk_coproc(w, command, cx);
-    }
-    return false;
 }
 
 bool walk_command(struct walker *w, const struct shell_command *command, const struct context *cx)
@@ -409,7 +240,7 @@ bool walk_command(struct walker *w, const struct shell_command *command, const s
     return ok;
 }
 
-/* ---- pipelines and lists ---------------------------------------------------------------------- */
+/* ---- pipelines and lists --------------------------------------------------------------------- */
 
 static bool walk_pipeline(struct walker *w, const struct shell_item *item, const struct context *cx)
 {
@@ -472,7 +303,7 @@ static bool chain_is_checked(const struct walker *w, const struct shell_item *fi
     while (item->next != end && item->op == NEXT_AND)
         item = item->next;
     return item->op == NEXT_OR && item->next && item->next->next == end &&
-           item->next->op == NEXT_SEQUENCE && command_exits(w, item->next->pipeline);
+           item->next->op == NEXT_SEQUENCE && walk_exits(w, item->next->pipeline);
 }
 
 /* Pipelines joined by && and ||, up to end. */
@@ -554,7 +385,7 @@ bool walk_list(struct walker *w, const struct shell_list *list, const struct con
     return true;
 }
 
-/* ---- the text --------------------------------------------------------------------------------- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 /* A shell of its own knows what is exported. */
 static bool outer_exports(struct walker *w, const struct call *outer)
@@ -614,10 +445,10 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
     const struct shell_list *list;
     size_t mark;
 
-    *ret_problem = (struct walk_problem){ "no memory", 0 };
+    *ret_problem = (struct walk_problem){ .what = "no memory" };
     if (!w)
         return WALK_NOMEM;
-    *ret_problem = (struct walk_problem){ "texts nested too deeply", 0 };
+    ret_problem->what = "texts nested too deeply";
     if (depth >= WALK_MAX_DEPTH)
         return WALK_LIMIT;
     w->arena = arena;
@@ -625,11 +456,12 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
     w->user = user;
     w->text = text;
     w->len = len;
-    w->budget = ((uint64_t)64 << 10) + 16 * (uint64_t)len;
+    w->budget = WALK_MIN_BUDGET + 16 * (uint64_t)len;
     w->shell.arena = arena;
     list = shell_parse(&w->shell, text, len);
     if (!list) {
         *ret_problem = w->shell.problem;
+        ret_problem->steps = w->shell.steps;
         return w->shell.result;
     }
     if (walk_begin(w, outer, &cx)) {
@@ -640,5 +472,6 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
             scope_rollback(w->scope, mark);
     }
     *ret_problem = w->problem;
+    ret_problem->steps = w->shell.steps + w->steps + w->bytes + w->scope->steps;
     return w->result;
 }

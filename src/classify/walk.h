@@ -24,6 +24,7 @@ enum walk_result {
 struct walk_problem {
     const char *what; /* static text: "unterminated quote", "unknown operator", … */
     size_t offset;    /* byte in the text */
+    uint64_t steps;   /* in all cases: the work done, which is linear in the text */
 };
 
 /* The call and all it points to live as long as the arena. */

@@ -14,9 +14,11 @@
 #define WALK_MAX_BRACES  1024               /* words of one brace expansion, made on the way */
 #define WALK_MAX_ROUNDS  64                 /* of for loops in for loops, value by value */
 #define WALK_MAX_LIST    256                /* elements of an array that can be counted */
+#define WALK_MAX_BODIES  8                  /* times a function is walked for one call each */
 #define WALK_MAX_NESTED  256                /* constructs and function calls, one in the other */
 #define WALK_MAX_PASSES  4                  /* times a loop is walked until nothing changes */
-#define WALK_STEP_FACTOR 64                 /* nodes walked for each byte of the text, at most */
+#define WALK_MIN_BUDGET  ((uint64_t)256 << 10)
+#define WALK_STEP_FACTOR 64 /* nodes walked for each byte of the text, at most */
 
 /* What holds for all commands of one part of the tree. */
 struct context {
@@ -59,7 +61,8 @@ struct walker {
     struct word *stack; /* the words that are done, of the lists being built */
     size_t stack_len, stack_cap;
     uint64_t budget; /* bytes that values may still expand to */
-    uint64_t steps;
+    uint64_t steps;  /* nodes walked; limited */
+    uint64_t bytes;  /* of words built */
     uint32_t calls, depth;
     uint32_t unsure;   /* around us: what may not run, or runs in a process of its own */
     uint32_t branches; /* … of which may not run */
@@ -129,6 +132,9 @@ bool expand_redirects(struct walker *w, const struct context *cx,
 
 /* Effects on the scope of a command that is the shell's own. */
 bool builtin_apply(struct walker *w, const struct call *call);
+bool builtin_cd(struct walker *w, const struct word *words, size_t count);
+bool builtin_pushd(struct walker *w, const struct word *words, size_t count);
+bool builtin_popd(struct walker *w, const struct word *words, size_t count);
 /* NAME=value in front of a command, or alone (keep). */
 bool assign_word(struct walker *w, const struct context *cx, const struct shell_word *word,
                  bool keep, struct assignment *ret);
@@ -146,5 +152,9 @@ bool alias_call(struct walker *w, struct symbol *symbol, const struct call *call
                 const struct shell_command *command, const struct context *cx);
 bool walk_command(struct walker *w, const struct shell_command *command, const struct context *cx);
 bool walk_visit_call(struct walker *w, const struct call *call);
+/* What is known of the place goes into the call. */
+void walk_call_context(struct walker *w, struct call *call, const struct context *cx);
+bool walk_compound(struct walker *w, const struct shell_command *command, const struct context *cx);
+bool walk_list_exits(const struct walker *w, const struct shell_list *list); /* it ends in exit */
 
 #endif

@@ -45,7 +45,7 @@ static const uint16_t place_special[] = {
     [PLACE_HERE] = BYTE_EXPAND,
     [PLACE_PARAM] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_BRACE | BYTE_OPERATOR,
     [PLACE_PARAM_DOUBLE] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_BRACE,
-    [PLACE_PARAM_DOUBLE_TEXT] = BYTE_EXPAND | BYTE_DOUBLE | BYTE_BRACE,
+    [PLACE_PARAM_DOUBLE_TEXT] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_BRACE,
     [PLACE_PATTERN] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_PAREN,
     [PLACE_ARITH] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_PAREN,
     [PLACE_INDEX] = BYTE_EXPAND | BYTE_SINGLE | BYTE_DOUBLE | BYTE_SQUARE,
@@ -59,7 +59,7 @@ static bool place_is_quoted(enum word_place place)
            place == PLACE_PARAM_DOUBLE_TEXT;
 }
 
-/* ---- building --------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 struct shell_word *shell_word_new(struct shell_reader *r)
 {
@@ -102,7 +102,7 @@ bool shell_word_text(struct shell_reader *r, struct shell_word *word, const char
     return true;
 }
 
-/* ---- quotes ----------------------------------------------------------------------------------- */
+/* ---- quotes ---------------------------------------------------------------------------------- */
 
 static bool read_single(struct shell_reader *r, struct shell_word *word)
 {
@@ -115,14 +115,32 @@ static bool read_single(struct shell_reader *r, struct shell_word *word)
     return shell_word_text(r, word, begin, (size_t)(end - begin), PART_QUOTED);
 }
 
+/*
+ * A quote in "${x:-…}" is text; but bash looks for its other end, dash does not. Where that makes
+ * no difference both quotes are taken.
+ */
+static bool read_literal_single(struct shell_reader *r, struct shell_word *word)
+{
+    size_t end = r->pos + 1;
+
+    while (end < r->end && !strchr("'}\"$`\\", r->text[end]))
+        end++;
+    if (end == r->end || r->text[end] != '\'')
+        return shell_fail(r, "a quote inside \"${…}\"", r->pos);
+    end++;
+    r->shell->steps += end - r->pos;
+    if (!shell_word_text(r, word, r->text + r->pos, end - r->pos, PART_QUOTED))
+        return false;
+    r->pos = end;
+    return true;
+}
+
 static bool read_double(struct shell_reader *r, struct shell_word *word)
 {
-    size_t begin = r->pos++;
-
-    if (!shell_word_text(r, word, r->text + r->pos, 0, PART_QUOTED) || !shell_enter(r))
+    r->pos++;
+    if (!shell_word_text(r, word, r->text + r->pos, 0, PART_QUOTED) || !shell_enter(r) ||
+        !shell_read_parts(r, word, PLACE_DOUBLE, false))
         return false;
-    if (!shell_read_parts(r, word, PLACE_DOUBLE, false))
-        return shell_fail(r, "unterminated quote", begin);
     shell_leave(r);
     r->pos++;
     return true;
@@ -151,7 +169,7 @@ static bool read_escape(struct shell_reader *r, struct shell_word *word, enum wo
     return shell_word_text(r, word, at + 1, 1, PART_QUOTED);
 }
 
-/* ---- assignments and patterns ----------------------------------------------------------------- */
+/* ---- assignments and patterns ---------------------------------------------------------------- */
 
 /* The word so far is a NAME, and nothing else. */
 static bool word_is_name(const struct shell_word *word)
@@ -281,7 +299,7 @@ static bool read_open(struct shell_reader *r, struct shell_word *word)
     return shell_word_text(r, word, r->text + r->pos++, 1, 0);
 }
 
-/* ---- the loop --------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 enum step { STEP_ON, STEP_END, STEP_FAILED };
 
@@ -343,6 +361,8 @@ static enum step read_special(struct shell_reader *r, struct shell_word *word,
     case '\'':
         if (place == PLACE_ARITH)
             return step_of(shell_fail(r, "a quote in arithmetic", r->pos));
+        if (place == PLACE_PARAM_DOUBLE_TEXT)
+            return step_of(read_literal_single(r, word));
         return step_of(read_single(r, word));
     case '"':
         return place == PLACE_DOUBLE ? STEP_END : step_of(read_double(r, word));
@@ -396,7 +416,9 @@ bool shell_read_parts(struct shell_reader *r, struct shell_word *word, enum word
         if (r->pos >= r->end)
             return place == PLACE_WORD || place == PLACE_HERE ||
                    (place == PLACE_REGEX && nested == 0) ||
-                   shell_fail(r, "unterminated expansion", begin);
+                   shell_fail(
+                       r, place == PLACE_DOUBLE ? "unterminated quote" : "unterminated expansion",
+                       begin);
         switch (read_special(r, word, place, &nested)) {
         case STEP_ON:
             break;

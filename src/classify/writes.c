@@ -133,7 +133,9 @@ void writes_init(struct writes *w, const struct subject *s)
         writer = &git_paths;
     }
     w->writer = writer;
-    w->operand = 0;
+    w->script_flag = writer->which == WHICH_EDIT &&
+                     (args_have_short(s, "ef") || args_have_long(s, "expression") ||
+                      args_have_long(s, "file"));
     if (writer->which == WHICH_LAST || writer->which == WHICH_MOVE) {
         w->last = count_operands(s, writer);
         w->into = strchr(writer->out, 't') &&
@@ -148,12 +150,6 @@ static bool is_write(const struct redirect *r)
            r->op == REDIRECT_BOTH_APPEND || r->op == REDIRECT_INOUT;
 }
 
-static bool has_script_flag(const struct writes *w)
-{
-    return args_have_short(w->s, "ef") || args_have_long(w->s, "expression") ||
-           args_have_long(w->s, "file");
-}
-
 static bool operand_counts(struct writes *w, struct write *ret)
 {
     const struct writer *writer = w->writer;
@@ -166,7 +162,7 @@ static bool operand_counts(struct writes *w, struct write *ret)
     case WHICH_ALL:
         return i >= writer->skip;
     case WHICH_EDIT:
-        return i >= writer->skip || has_script_flag(w);
+        return i >= writer->skip || w->script_flag;
     case WHICH_LAST:
         return !w->into && w->last > 1 && i + 1 == w->last;
     case WHICH_MOVE:

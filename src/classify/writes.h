@@ -27,7 +27,8 @@ struct writes {
     const struct writer *writer;
     struct flags flags;
     size_t operand, last;
-    bool into; /* -t DIR: all operands are sources */
+    bool into;        /* -t DIR: all operands are sources */
+    bool script_flag; /* the script came with -e or -f */
 };
 void writes_init(struct writes *w, const struct subject *s);
 bool writes_next(struct writes *w, struct write *ret);
