@@ -103,8 +103,8 @@ STEPS
     OPTIONS+=(--rw "$H" --rw "$state/approvals")
     refused "$HIDDEN|$CLOSED" sys openat -100 "@$state/approvals" 0200000
     refused "$HIDDEN|$CLOSED" create "$state/approvals/$(printf '0%.0s' {1..64})"
-    refused "$HELD|$HIDDEN" sys renameat -100 "@$state" -100 "@$H/away"
-    refused "$HELD|$HIDDEN" sys renameat -100 "@$H/.local" -100 "@$H/away"
+    refused "$HELD|$HIDDEN" sys renameat2 -100 "@$state" -100 "@$H/away" 0
+    refused "$HELD|$HIDDEN" sys renameat2 -100 "@$H/.local" -100 "@$H/away" 0
     untouched
 }
 
