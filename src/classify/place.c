@@ -130,6 +130,8 @@ const char *place_of(const struct subject *s, const struct word *w, const char *
         cwd = unknown ? "\x01" : "";
     else if (cwd[0] == '~') /* cd ~/x */
         start = tilde(s, cwd, &cwd);
+    if (text[0] == WORD_HOLE) /* it may be absolute */
+        start = cwd = "";
     size_t size = strlen(start) + strlen(cwd) + strlen(front) + strlen(rest) + 8;
     struct trail t = { .text = arena_alloc(s->arena, size, 1),
                        .absolute = absolute || start[0] == '/' || cwd[0] == '/' };

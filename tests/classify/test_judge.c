@@ -248,9 +248,9 @@ struct keyed {
     uint8_t policy;
 };
 
-static void key(const struct keyed *k, char ret[SHA256_HEX_SIZE])
+static void key(const struct keyed *k, char ret[SHA256_HEX_BYTES])
 {
-    uint8_t policy[SHA256_SIZE] = { k->policy };
+    uint8_t policy[SHA256_BYTES] = { k->policy };
 
     if (k->count > 0)
         key_of_argv(k->words, k->count, k->cwd, policy, ret);
@@ -271,7 +271,7 @@ static void different_commands_have_different_keys(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        char a[SHA256_HEX_SIZE], b[SHA256_HEX_SIZE];
+        char a[SHA256_HEX_BYTES], b[SHA256_HEX_BYTES];
 
         key(&rows[i], a);
         key(&rows[i], b);

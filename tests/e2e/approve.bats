@@ -14,20 +14,20 @@ at() {
     (cd "$W" && exec python3 "$ABX_SOURCE/tests/lib/terminal.py" "${AS[@]}" "$BOX" run -q "$@" 3>&-)
 }
 
-TEXT='kill -0 $$ && echo "it ran" && echo >ran'
+TEXT='kill -0 $$ && echo "it works" && echo >ran'
 APPROVALS=.local/state/agentbox/approvals
 
 @test "a person sees command, place, part, rule and reason, and says yes" {
     at -c "true; $TEXT" <<STEPS
 expect needs your approval\r
-expect command: true; kill -0 \\$\\$ && echo "it ran" && echo >ran\r
+expect command: true; kill -0 \\$\\$ && echo "it works" && echo >ran\r
 expect in: +$W\r
 expect part: +kill -0 \\$\\$\r
 expect rule: +process-kill\r
 expect reason: +\w
 expect \[N\]o: $
 send y\r
-expect it ran
+expect it works
 exit 0
 STEPS
     [ -e "$W/ran" ]
@@ -51,18 +51,18 @@ STEPS
     at -c "$TEXT" <<'STEPS'
 expect \[N\]o: $
 send yes\r
-expect it ran
+expect it works
 exit 0
 STEPS
     at -c "$TEXT" <<'STEPS'
 expect \[N\]o: $
 send a\r
-expect it ran
+expect it works
 exit 0
 STEPS
     rm "$W/ran"
     at -c "$TEXT" <<'STEPS'
-expect it ran
+expect it works
 exit 0
 STEPS
     [ -e "$W/ran" ]
@@ -80,12 +80,12 @@ STEPS
     at -c "$TEXT" <<'STEPS'
 expect \[N\]o: $
 send always\r
-expect it ran
+expect it works
 exit 0
 STEPS
     [ "$(stat -c %a "$H/$APPROVALS")" = 700 ]
     [ "$(stat -c %a "$H/$APPROVALS"/*)" = 600 ]
-    grep -q 'it ran' "$H/$APPROVALS"/*
+    grep -q 'it works' "$H/$APPROVALS"/*
     rm "$H/$APPROVALS"/*
     run abx run -q -c "$TEXT" </dev/null
     [ "$status" -eq 126 ]
@@ -95,10 +95,10 @@ STEPS
     at -c "$TEXT" <<'STEPS'
 expect \[N\]o: $
 send a\r
-expect it ran
+expect it works
 exit 0
 STEPS
-    watch "$H/.local/state"
+    watch "$H/$APPROVALS"
     local state=$H/.local/state/agentbox
     OPTIONS+=(--rw "$H" --rw "$state/approvals")
     refused "$HIDDEN|$CLOSED" sys openat -100 "@$state/approvals" 0200000
@@ -130,7 +130,7 @@ STEPS
 expect ready
 send y\ry\ry\r
 expect \[N\]o: $
-refuse it ran
+refuse it works
 send \r
 expect not approved
 exit 126
@@ -182,7 +182,7 @@ expect outer> $
 send fg\r
 expect \[N\]o: $
 send y\r
-expect it ran
+expect it works
 expect outer> $
 send exit\r
 STEPS
@@ -206,7 +206,7 @@ STEPS
     (cd "$W" && exec python3 "$ABX_SOURCE/tests/lib/terminal.py" bash -c \
         'yes | "$@"; echo "status ${PIPESTATUS[1]}"' - "${AS[@]}" "$BOX" run -q -c "$TEXT" 3>&-) <<'STEPS'
 expect \[N\]o: $
-refuse it ran
+refuse it works
 send n\r
 expect status 126
 STEPS
