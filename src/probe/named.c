@@ -109,8 +109,8 @@ static bool is_written(const char *word, const char *piece)
 {
     while (piece > word && (piece[-1] == ' ' || piece[-1] == '\t'))
         piece--;
-    return piece > word && (piece[-1] == '>' || (piece[-1] == '|' && piece - word > 1 &&
-                                                 piece[-2] == '>'));
+    return piece > word &&
+           (piece[-1] == '>' || (piece[-1] == '|' && piece - word > 1 && piece[-2] == '>'));
 }
 
 static void each_piece(struct search *s, const char *word, piece_fn fn)

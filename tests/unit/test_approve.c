@@ -1,170 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Approvals: who is asked, how often, what an answer is worth, and for how long. Most tests only
- * wrap: that is where the question is asked, and nothing needs to run.
- */
-#include "lib/api_case.h"
-
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-
-#include "api/internal.h"
-
-#define ESCALATED "kill -0 12345" /* rule process-kill */
-
-/* What the approver is told to do, and what it saw. */
-struct desk {
-    pthread_mutex_t lock;
-    pthread_cond_t opened;
-    bool shut; /* answers wait until it is opened */
-    int32_t answer;
-    int asked, looked_up, stored;
-    char command[256], part[256], cwd[256], rule[64], key[128];
-    int32_t can_keep;
-    bool wait_fd;         /* waits until the answer is not needed any more */
-    bool late;            /* … until the time is over */
-    const char *rewrites; /* a file that somebody changes meanwhile */
-    abx_command *cancels;
-    int32_t found; /* what the cache says */
-};
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int32_t approve(void *user, const abx_question *q)
-{
-    struct desk *d = user;
-
-    (void)pthread_mutex_lock(&d->lock);
-    d->asked++;
-    (void)snprintf(d->command, sizeof d->command, "%s", abx_question_command(q));
-    (void)snprintf(d->part, sizeof d->part, "%s", abx_question_part(q));
-    (void)snprintf(d->cwd, sizeof d->cwd, "%s", abx_question_cwd(q));
-    (void)snprintf(d->rule, sizeof d->rule, "%s", abx_question_rule(q));
-    d->can_keep = abx_question_can_keep(q);
-    while (d->shut)
-        (void)pthread_cond_wait(&d->opened, &d->lock);
-    int32_t answer = d->answer;
-    (void)pthread_mutex_unlock(&d->lock);
-    struct pollfd fd = { .fd = abx_question_fd(q), .events = POLLIN };
-    if (d->cancels)
-        abx_command_cancel(d->cancels);
-    if (d->wait_fd && (fd.fd < 0 || poll(&fd, 1, 10000) != 1))
-        abort();
-    if (d->late) {
-        if (abx_question_timeout_ms(q) < 0)
-            abort();
-        while (abx_question_timeout_ms(q) > 0)
-            (void)usleep(1000);
-    }
-    if (d->rewrites)
-        write_file(d->rewrites, "something else\n");
-    return answer;
-}
-
-static int32_t lookup(void *user, const char *key)
-{
-    struct desk *d = user;
-
-    d->looked_up++;
-    return d->found && strcmp(key, d->key) == 0 ? 1 : 0;
-}
-
-static int32_t store(void *user, const char *key, const abx_question *q)
-{
-    struct desk *d = user;
-
-    assert_true(abx_question_command(q)[0] != '\0');
-    d->stored++;
-    (void)snprintf(d->key, sizeof d->key, "%s", key);
-    return 0;
-}
-
-struct case_state {
-    struct api_case api;
-    struct desk desk;
-};
-
-static int setup(void **state)
-{
-    struct case_state *s = calloc(1, sizeof *s);
-
-    if (!s)
-        return -1;
-    (void)snprintf(s->api.dir, sizeof s->api.dir, "/var/tmp/abx-approve-XXXXXX");
-    if (!mkdtemp(s->api.dir) || setenv("XDG_STATE_HOME", s->api.dir, 1) < 0)
-        return -1;
-    (void)pthread_mutex_init(&s->desk.lock, NULL);
-    (void)pthread_cond_init(&s->desk.opened, NULL);
-    s->api.fds = api_open_fds();
-    *state = s;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct case_state *s = *state;
-    char text[128];
-
-    abx_manager_free(s->api.manager);
-    int fds = api_open_fds();
-    (void)snprintf(text, sizeof text, "rm -rf '%s'", s->api.dir);
-    int bad = fds != s->api.fds || system(text) != 0; /* NOLINT(cert-env33-c) */
-    (void)unsetenv("XDG_STATE_HOME");
-    free(s);
-    return bad ? -1 : 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static abx_hooks make_hooks(struct desk *d)
-{
-    abx_hooks hooks;
-
-    abx_hooks_init(&hooks, sizeof hooks);
-    hooks.approve = approve;
-    hooks.user = d;
-    return hooks;
-}
-
-static void start(struct case_state *s, const abx_config *config, const abx_hooks *hooks)
-{
-    abx_error *e = NULL;
-
-    abx_manager_free(s->api.manager);
-    s->api.manager = NULL;
-    api_ok(abx_manager_new(config, hooks, &s->api.manager, &e), &e);
-}
-
-static struct case_state *start_with(void **state, int32_t answer)
-{
-    struct case_state *s = *state;
-    abx_hooks hooks = make_hooks(&s->desk);
-
-    s->desk.answer = answer;
-    start(s, NULL, &hooks);
-    return s;
-}
-
-static int32_t wrap(const struct case_state *s, abx_command *c)
-{
-    int32_t code = abx_manager_wrap(s->api.manager, c, NULL);
-
-    abx_command_free(c);
-    return code;
-}
-
-static int32_t wrap_text(const struct case_state *s, const char *text)
-{
-    return wrap(s, api_shell(&s->api, text));
-}
+/* Approvals: who is asked, how often, what an answer is worth, and for how long. */
+#include "lib/approve_case.h"
 
 /* ---- answers ---- */
 
@@ -333,7 +169,14 @@ static void a_failed_approver_is_named_as_the_cause(void **state)
 static void a_question_shows_what_would_run(void **state)
 {
     struct case_state *s = start_with(state, ABX_APPROVE_ONCE);
-    const char *argv[] = { "kill", "-0", "it's", "two words", "\x1b[2J", "\xe2\x80\xae" "x", NULL };
+    const char *argv[] = { "kill",
+                           "-0",
+                           "it's",
+                           "two words",
+                           "\x1b[2J",
+                           "\xe2\x80\xae"
+                           "x",
+                           NULL };
     abx_command *c = NULL;
     abx_error *e = NULL;
 
@@ -345,15 +188,15 @@ static void a_question_shows_what_would_run(void **state)
     assert_int_equal(s->desk.can_keep, 1);
     api_ok(abx_command_new(argv, &c, &e), &e);
     assert_int_equal(wrap(s, c), ABX_OK);
-    assert_string_equal(s->desk.command,
-                        "kill -0 'it'\\''s' 'two words' '\\x1b[2J' '\\u{202e}x'");
+    assert_string_equal(s->desk.command, "kill -0 'it'\\''s' 'two words' '\\x1b[2J' '\\u{202e}x'");
 }
 
 /* ---- files that a command names ---- */
 
 static void a_changed_script_is_asked_about_again(void **state)
 {
-    static const char *const texts[] = { ESCALATED "; sh run.sh", ESCALATED "; cd sub && sh ./in.sh",
+    static const char *const texts[] = { ESCALATED "; sh run.sh",
+                                         ESCALATED "; cd sub && sh ./in.sh",
                                          ESCALATED "; sh 'run.sh'" };
     struct case_state *s = start_with(state, ABX_APPROVE_SESSION);
     char path[128], inner[128];
@@ -529,192 +372,6 @@ static void half_a_cache_is_refused(void **state)
     api_fails(abx_manager_new(NULL, &hooks, &m, &e), ABX_E_INVALID, &e);
 }
 
-/* ---- several at once ---- */
-
-#define THREADS 8
-
-struct worker {
-    pthread_t thread;
-    const struct case_state *s;
-    abx_command *command;
-    int32_t code;
-};
-
-static void *wrap_one(void *arg)
-{
-    struct worker *w = arg;
-
-    w->code = abx_manager_wrap(w->s->api.manager, w->command, NULL);
-    return NULL;
-}
-
-static void start_worker(struct worker *w, const struct case_state *s, const char *text)
-{
-    *w = (struct worker){ .s = s, .command = api_shell(&s->api, text) };
-    assert_int_equal(pthread_create(&w->thread, NULL, wrap_one, w), 0);
-}
-
-static int32_t join_worker(struct worker *w)
-{
-    assert_int_equal(pthread_join(w->thread, NULL), 0);
-    abx_command_free(w->command);
-    return w->code;
-}
-
-static void wait_for_askers(abx_manager *m, unsigned count)
-{
-    for (bool there = false; !there;) {
-        (void)pthread_mutex_lock(&m->lock);
-        there = m->askers == count;
-        (void)pthread_mutex_unlock(&m->lock);
-        (void)usleep(1000);
-    }
-    (void)usleep(20000); /* from the count to the wait */
-}
-
-static void open_desk(struct desk *d)
-{
-    (void)pthread_mutex_lock(&d->lock);
-    d->shut = false;
-    (void)pthread_cond_broadcast(&d->opened);
-    (void)pthread_mutex_unlock(&d->lock);
-}
-
-static int ask_together(struct case_state *s, int32_t answer, int32_t wanted)
-{
-    struct worker w[THREADS];
-
-    s->desk.asked = 0;
-    s->desk.answer = answer;
-    s->desk.shut = true;
-    for (int i = 0; i < THREADS; i++)
-        start_worker(&w[i], s, ESCALATED);
-    wait_for_askers(s->api.manager, THREADS);
-    open_desk(&s->desk);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(join_worker(&w[i]), wanted);
-    return s->desk.asked;
-}
-
-static void equal_questions_are_asked_once(void **state)
-{
-    struct case_state *s = start_with(state, ABX_APPROVE_NO);
-
-    assert_int_equal(ask_together(s, ABX_APPROVE_NO, ABX_E_ESCALATED), 1);
-    assert_int_equal(ask_together(s, ABX_APPROVE_FAILED, ABX_E_ESCALATED), 1);
-    assert_int_equal(ask_together(s, ABX_APPROVE_ONCE, ABX_OK), THREADS);
-    assert_int_equal(ask_together(s, ABX_APPROVE_SESSION, ABX_OK), 1);
-    assert_int_equal(wrap_text(s, ESCALATED), ABX_OK);
-    assert_int_equal(s->desk.asked, 1);
-}
-
-static void different_questions_do_not_wait_for_each_other(void **state)
-{
-    struct case_state *s = start_with(state, ABX_APPROVE_ONCE);
-    struct worker w[2];
-
-    s->desk.shut = true;
-    start_worker(&w[0], s, ESCALATED);
-    start_worker(&w[1], s, "kill -0 2");
-    for (int asked = 0; asked < 2;) {
-        (void)pthread_mutex_lock(&s->desk.lock);
-        asked = s->desk.asked;
-        (void)pthread_mutex_unlock(&s->desk.lock);
-        (void)usleep(1000);
-    }
-    assert_int_equal(wrap_text(s, "true"), ABX_OK); /* the manager is not held up */
-    open_desk(&s->desk);
-    assert_int_equal(join_worker(&w[0]), ABX_OK);
-    assert_int_equal(join_worker(&w[1]), ABX_OK);
-}
-
-static void cancel_ends_a_question(void **state)
-{
-    struct case_state *s = start_with(state, ABX_APPROVE_SESSION);
-
-    s->desk.wait_fd = true;
-    s->desk.cancels = api_shell(&s->api, ESCALATED);
-    assert_int_equal(abx_manager_wrap(s->api.manager, s->desk.cancels, NULL), ABX_E_CANCELED);
-    abx_command_free(s->desk.cancels);
-    s->desk.cancels = NULL;
-    s->desk.wait_fd = false;
-    assert_int_equal(wrap_text(s, ESCALATED), ABX_OK); /* that yes was not kept */
-    assert_int_equal(s->desk.asked, 2);
-}
-
-static void cancel_ends_the_wait_for_anothers_answer(void **state)
-{
-    struct case_state *s = start_with(state, ABX_APPROVE_ONCE);
-    struct worker w[2];
-
-    s->desk.shut = true;
-    start_worker(&w[0], s, ESCALATED);
-    wait_for_askers(s->api.manager, 1);
-    start_worker(&w[1], s, ESCALATED);
-    wait_for_askers(s->api.manager, 2);
-    abx_command_cancel(w[1].command);
-    assert_int_equal(join_worker(&w[1]), ABX_E_CANCELED);
-    open_desk(&s->desk);
-    assert_int_equal(join_worker(&w[0]), ABX_OK);
-    assert_int_equal(s->desk.asked, 1);
-}
-
-static void close_ends_questions_and_waits(void **state)
-{
-    struct case_state *s = start_with(state, ABX_APPROVE_SESSION);
-    struct worker w[2];
-    abx_error *e = NULL;
-
-    s->desk.wait_fd = true;
-    start_worker(&w[0], s, ESCALATED);
-    wait_for_askers(s->api.manager, 1);
-    start_worker(&w[1], s, ESCALATED);
-    wait_for_askers(s->api.manager, 2);
-    api_ok(abx_manager_close(s->api.manager, 10000, &e), &e);
-    assert_int_equal(join_worker(&w[0]), ABX_E_CLOSED);
-    assert_int_equal(join_worker(&w[1]), ABX_E_CLOSED);
-}
-
-static void a_late_answer_is_a_no(void **state)
-{
-    struct case_state *s = start_with(state, ABX_APPROVE_SESSION);
-    abx_error *e = NULL;
-    abx_command *c = api_shell(&s->api, ESCALATED);
-
-    s->desk.late = true;
-    api_ok(abx_command_set_timeout(c, 50, &e), &e);
-    assert_int_equal(abx_manager_wrap(s->api.manager, c, &e), ABX_E_ESCALATED);
-    assert_non_null(strstr(abx_error_message(e), "in time"));
-    abx_error_free(e);
-    abx_command_free(c);
-    s->desk.late = false;
-    assert_int_equal(wrap_text(s, ESCALATED), ABX_OK);
-    assert_int_equal(s->desk.asked, 2);
-}
-
-static void in_a_forked_child_nobody_is_asked(void **state)
-{
-    struct case_state *s = start_with(state, ABX_APPROVE_ONCE);
-    int status = 0;
-    pid_t pid = fork();
-
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        abx_command *c = NULL;
-        abx_check *check = NULL;
-        if (abx_command_new_shell(ESCALATED, &c, NULL) != ABX_OK)
-            _exit(1);
-        if (abx_manager_wrap(s->api.manager, c, NULL) != ABX_E_FORKED)
-            _exit(2);
-        if (abx_manager_check(s->api.manager, c, &check, NULL) != ABX_E_FORKED)
-            _exit(3);
-        abx_command_free(c);
-        _exit(s->desk.asked ? 4 : 0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -736,13 +393,6 @@ int main(void)
         TEST(the_file_cache_keeps_always_answers_only),
         TEST(a_record_that_is_not_ours_alone_does_not_count),
         TEST(half_a_cache_is_refused),
-        TEST(equal_questions_are_asked_once),
-        TEST(different_questions_do_not_wait_for_each_other),
-        TEST(cancel_ends_a_question),
-        TEST(cancel_ends_the_wait_for_anothers_answer),
-        TEST(close_ends_questions_and_waits),
-        TEST(a_late_answer_is_a_no),
-        TEST(in_a_forked_child_nobody_is_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts through the library: whose rules count, and what a classifier of the caller's may say. */
+/* Verdicts through the library: whose rules count, and what the caller's classifier may say. */
 #include "lib/api_case.h"
 
 #include <pthread.h>
