@@ -360,7 +360,7 @@ int32_t command_approve(abx_manager *m, abx_command *c, const abx_check *check,
     enum answer answer = ANSWER_NO;
 
     int32_t code = spare ? question_new(c, check, layers, cwd, &q, err) : err_nomem(err);
-    if (code != ABX_OK) {
+    if (code != ABX_OK || !q) {
         free(spare);
         return code;
     }

@@ -116,13 +116,13 @@ static char *command_shown(const abx_command *c)
             (void)buf_putc(&b, ' ');
         put_word(&b, c->argv[i]);
     }
-    return b.failed ? NULL : escaped(b.data);
+    return b.failed || !b.data ? NULL : escaped(b.data);
 }
 
 int32_t question_new(const abx_command *c, const abx_check *check, const struct layers *layers,
                      const char *cwd, abx_question **ret, abx_error **err)
 {
-    _question_ abx_question *q = calloc(1, sizeof *q);
+    abx_question *q = calloc(1, sizeof *q);
 
     if (!q)
         return err_nomem(err);
@@ -134,9 +134,11 @@ int32_t question_new(const abx_command *c, const abx_check *check, const struct 
     q->cwd = escaped(cwd ? cwd : "?");
     q->rule = check->rule;
     q->reason = check->reason;
-    if (!q->command || !q->part || !q->cwd)
+    if (!q->command || !q->part || !q->cwd) {
+        question_free(q);
         return err_nomem(err);
-    *ret = TAKE_PTR(q);
+    }
+    *ret = q;
     return ABX_OK;
 }
 

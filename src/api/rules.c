@@ -78,7 +78,6 @@ static int32_t read_rule(struct collection *c, const struct settings_entry *e,
 
     if (doc_read(&c->arena, e->value, strlen(e->value), DOC_JSON, &doc) != 0 || !doc.root)
         return no_rule(e, err);
-    *ret = (struct custom_rule){ 0 };
     for (const struct doc_node *n = doc.root->first; n; n = n->next) {
         if (str_eq(n->key, "pattern"))
             ret->pattern = n->text;
@@ -96,7 +95,7 @@ static int32_t collect_rules(struct collection *c, enum origin origin, bool only
 {
     for (size_t i = 0; i < c->layers->count; i++) {
         const struct settings_entry *e = c->layers->entries[i];
-        struct custom_rule rule;
+        struct custom_rule rule = { 0 };
 
         if (e->key != KEY_CLASS_RULES || e->origin != origin)
             continue;

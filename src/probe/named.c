@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,13 +75,10 @@ static void add_file(struct search *s, int base, const char *name)
 /* "~/x" is x below the home. */
 static const char *below_home(const struct search *s, const char *name, char *path, size_t size)
 {
-    size_t home_len = s->home ? strlen(s->home) : 0;
-
-    if (name[0] != '~' || name[1] != '/' || home_len == 0 || home_len + strlen(name) > size)
+    if (name[0] != '~' || name[1] != '/' || !s->home)
         return name;
-    memcpy(path, s->home, home_len);
-    memcpy(path + home_len, name + 1, strlen(name));
-    return path;
+    int n = snprintf(path, size, "%s%s", s->home, name + 1);
+    return n > 0 && (size_t)n < size ? path : name;
 }
 
 static void look_for_file(struct search *s, const char *name)
