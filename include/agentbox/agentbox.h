@@ -301,6 +301,10 @@ ABX_API int32_t abx_command_new(const char *const *argv, abx_command **ret_comma
                                 abx_error **err);
 ABX_API int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_error **err);
 ABX_API void abx_command_free(abx_command *command);
+/* What was given: the shell text, or the arguments, and the directory; NULL if it was not. */
+ABX_API const char *abx_command_text(const abx_command *command);
+ABX_API const char *const *abx_command_argv(const abx_command *command);
+ABX_API const char *abx_command_cwd(const abx_command *command);
 
 ABX_API int32_t abx_command_set_cwd(abx_command *command, const char *dir, abx_error **err);
 /* The environment to start from ("K=V", NULL-terminated); without it, the caller's own. */

@@ -101,6 +101,21 @@ void abx_command_free(abx_command *c)
     free(c);
 }
 
+const char *abx_command_text(const abx_command *c)
+{
+    return c ? c->text : NULL;
+}
+
+const char *const *abx_command_argv(const abx_command *c)
+{
+    return c ? (const char *const *)c->argv : NULL;
+}
+
+const char *abx_command_cwd(const abx_command *c)
+{
+    return c ? c->cwd : NULL;
+}
+
 static int32_t check_new(const abx_command *c, const char *what, abx_error **err)
 {
     if (!c)

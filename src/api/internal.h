@@ -213,6 +213,7 @@ void manager_drop_questions(abx_manager *m);
 
 /* ---- trace.c: ABX_TRACE; nothing happens without it ---- */
 void trace_config(const abx_manager *m, const abx_config *config, const struct layers *layers);
+void trace_verdict(const abx_manager *m, const char *decision, const char *rule);
 void trace_plan(const abx_command *c);
 
 /* ---- start.c: from a command, wrapped or with its policy built, to a started run ---- */

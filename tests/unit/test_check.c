@@ -252,7 +252,7 @@ static int32_t classify(void *user, const abx_command *command, abx_check *check
 
     o->asked++;
     o->seen = abx_check_decision(check);
-    if (!command)
+    if (!abx_command_text(command) || abx_command_argv(command) || abx_command_cwd(command))
         return 1;
     if (o->decision >= 0)
         o->set = abx_check_set(check, o->decision, "mine", "I say so.", NULL);
