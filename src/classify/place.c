@@ -176,6 +176,8 @@ static bool glob_hits_list(const char *pattern, size_t len, const char *list)
 
 static bool is_danger_top(const char *name, size_t len)
 {
+    if (strcspn(name, "/") == len && matches_everything(name))
+        return true;
     if (len == 1) /* a drive under MSYS; elsewhere nobody has such a directory */
         return true;
     return is_glob(name, len) ? glob_hits_list(name, len, TOPS) : list_has_n(TOPS, name, len);
@@ -317,6 +319,8 @@ enum place_kind place_kind(const char *place)
 
     if (place[0] != '/' || is_harmless_device(place))
         return PLACE_ORDINARY;
+    if (place[1] == '\0')
+        return PLACE_SYSTEM;
     if (below_any(place, keys, ARRAY_LEN(keys)) || str_has_prefix(place, "/etc/cron") ||
         place_is_disk(place))
         return PLACE_SYSTEM_KEY;

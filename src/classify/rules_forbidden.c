@@ -156,6 +156,9 @@ static bool writes_kind(const struct subject *s, bool streams, enum place_kind f
         const char *place = place_of(s, one.word, one.text);
         enum place_kind kind = place ? place_kind(place) : PLACE_SYSTEM_KEY;
 
+        if (one.how == WRITE_DELETE && place && strcmp(place, "/") == 0)
+            continue; /* without -r nothing happens; with it other rules know */
+
         if (kind >= from && kind <= to)
             return true;
     }
