@@ -134,8 +134,10 @@ const char *place_of(const struct subject *s, const struct word *w, const char *
     struct trail t = { .text = arena_alloc(s->arena, size, 1),
                        .absolute = absolute || start[0] == '/' || cwd[0] == '/' };
 
-    if (!t.text)
-        return NULL;
+    if (!t.text) {
+        *s->no_memory = true;
+        return "\x01";
+    }
     if (t.absolute)
         t.text[t.len++] = '/';
     trail_add(&t, start);
@@ -218,7 +220,9 @@ bool place_is_danger(const struct subject *s, const char *place)
         return false;
     char *above = arena_strndup(s->arena, place, (size_t)(slash - place));
 
-    return !above || place_is_danger(s, above);
+    if (!above)
+        *s->no_memory = true;
+    return above && place_is_danger(s, above);
 }
 
 static char *without_holes(const struct subject *s, const char *place)

@@ -49,11 +49,11 @@ MATCH(delete_unknown)
         return false;
     writes_init(&w, s);
     while (writes_next(&w, &one)) {
-        const char *place = one.how == WRITE_REDIRECT ? NULL : place_of(s, one.word, one.text);
-
         if (one.how == WRITE_REDIRECT || (move && one.how != WRITE_DELETE))
             continue;
-        if (!place || (!move && place_is_danger(s, place))) /* with flags that are not known */
+        const char *place = place_of(s, one.word, one.text);
+
+        if (!move && place_is_danger(s, place)) /* with flags that are not known */
             return true;
         if (!recursive)
             continue;
@@ -61,10 +61,9 @@ MATCH(delete_unknown)
             s->reason = "If the variable is empty, this is a system directory, a home or all of /.";
             return true;
         }
-        if (!move && !changes && place_may_be_danger(s, place))
-            return true;
-        if (!move && !changes && (strspn(place, "./") == strlen(place)) && place[0] == '.' &&
-            place[1] == '.')
+        bool upwards = str_has_prefix(place, "..") && strspn(place, "./") == strlen(place);
+
+        if (!move && !changes && (upwards || place_may_be_danger(s, place)))
             return true;
     }
     return false;
@@ -160,8 +159,7 @@ static bool word_is_secret(const struct subject *s, const struct word *w, bool s
         return false;
     const char *place = place_of(s, w, text);
 
-    if (!place || place_is_secret(place, sure) || place_is_secret_dir(place) ||
-        copies_home(s, place))
+    if (place_is_secret(place, sure) || place_is_secret_dir(place) || copies_home(s, place))
         return true;
     /* git show HEAD:.env, docker cp c:/etc/shadow */
     const char *colon = strchr(text, ':');
@@ -178,7 +176,7 @@ static bool reads_secret_redirect(const struct subject *s)
             continue;
         const char *place = place_of(s, &r->target, r->target.text);
 
-        if (!place || place_is_secret(place, false))
+        if (place_is_secret(place, false))
             return true;
     }
     return false;
