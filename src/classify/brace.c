@@ -106,33 +106,59 @@ static bool plain_text(const struct atom *list, size_t begin, size_t end, char *
     return true;
 }
 
+/* A number of at most nine digits, with its sign. */
+static bool parse_number(const char **at, int64_t *ret)
+{
+    const char *text = *at;
+    bool negative = *text == '-';
+    int64_t value = 0;
+    int digits = 0;
+
+    text += *text == '-' || *text == '+';
+    for (; *text >= '0' && *text <= '9'; text++, digits++) {
+        if (digits == 9)
+            return false;
+        value = value * 10 + (*text - '0');
+    }
+    *ret = negative ? -value : value;
+    *at = text;
+    return digits > 0;
+}
+
+static bool parse_dots(const char **at)
+{
+    if ((*at)[0] != '.' || (*at)[1] != '.')
+        return false;
+    *at += 2;
+    return true;
+}
+
+static bool parse_letter(const char **at, int64_t *ret)
+{
+    unsigned char c = (unsigned char)**at;
+
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+        return false;
+    *ret = c;
+    (*at)++;
+    return true;
+}
+
 /* x..y or x..y..step, of numbers or letters. */
 static bool parse_sequence(const char *text, int64_t range[3], bool *ret_letters)
 {
-    int a, b, step = 1, used = 0;
-    char x, y;
+    bool (*parse)(const char **at, int64_t *ret) = parse_number;
 
-    if (sscanf(text, "%9d..%9d%n", &a, &b, &used) == 2 && used > 0) {
-        *ret_letters = false;
-    } else if (sscanf(text, "%c..%c%n", &x, &y, &used) == 2 && used > 0 &&
-               ((x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z')) &&
-               ((y >= 'a' && y <= 'z') || (y >= 'A' && y <= 'Z'))) {
-        *ret_letters = true;
-        a = x;
-        b = y;
-    } else {
+    *ret_letters = (text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z');
+    if (*ret_letters)
+        parse = parse_letter;
+    range[2] = 1;
+    if (!parse(&text, &range[0]) || !parse_dots(&text) || !parse(&text, &range[1]))
         return false;
-    }
-    if (text[used] != '\0') {
-        int more = 0;
-
-        if (sscanf(text + used, "..%9d%n", &step, &more) != 1 || text[used + more] != '\0')
-            return false;
-    }
-    range[0] = a;
-    range[1] = b;
-    range[2] = step == 0 ? 1 : step < 0 ? -(int64_t)step : step;
-    return true;
+    if (*text != '\0' && (!parse_dots(&text) || !parse_number(&text, &range[2])))
+        return false;
+    range[2] = range[2] == 0 ? 1 : range[2] < 0 ? -range[2] : range[2];
+    return *text == '\0';
 }
 
 static bool brace_run(struct brace *b, const struct atom *list, size_t count, struct atoms **ret);

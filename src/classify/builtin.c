@@ -177,9 +177,8 @@ static bool builtin_printf(struct walker *w, const struct word *words, size_t co
 {
     if (count > 2 && (str_eq(words[1].text, "-v") || words[1].text[0] == WORD_HOLE))
         forget_argument(w, &words[2]);
-    else if (count > 1 && str_has_prefix(words[1].text, "-v") && words[1].len > 2)
-        scope_forget_all(w->scope);
-    else if (count > 1 && (words[1].flags & WORD_SPLITS))
+    else if (count > 1 && ((words[1].flags & WORD_SPLITS) ||
+                           (str_has_prefix(words[1].text, "-v") && words[1].len > 2)))
         scope_forget_all(w->scope);
     return true;
 }

@@ -57,7 +57,8 @@ static enum code_sight look_at_awk(const char *code)
 {
     bool string = false, prints = false;
 
-    if (text_has_any(code, "system( /inet/ @load"))
+    if (text_has_any(code, "system( /inet/ @load " SECRETS) || text_has(code, "> \"/") ||
+        text_has(code, ">\"/"))
         return CODE_ACTS;
     for (const char *at = code; *at; at++) {
         if (*at == '\\' && at[1]) {
@@ -84,6 +85,9 @@ static enum code_sight look_at_awk(const char *code)
 static enum code_sight look_at_sed(const char *code)
 {
     const char *at = code + strspn(code, " \t0123456789,$!");
+
+    if (text_has(code, "w /etc/") || text_has(code, "w /usr/") || text_has_any(code, SECRETS))
+        return CODE_ACTS;
 
     if (*at == '/') { /* an address */
         const char *end = strchr(at + 1, '/');
@@ -161,8 +165,7 @@ static enum code_sight look_at_script(const struct subject *s, bool awk)
         const char *code = NULL;
 
         if ((kind == FLAG_SHORT && f.letter == 'e') ||
-            (kind == FLAG_LONG &&
-             (flags_is_long(&f, "expression") || flags_is_long(&f, "source"))))
+            (kind == FLAG_LONG && (flags_is_long(&f, "expression") || flags_is_long(&f, "source"))))
             code = f.value;
         else if (kind == FLAG_OPERAND && !given)
             code = f.word->text;

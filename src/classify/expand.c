@@ -495,7 +495,7 @@ static bool expand_argument(struct walker *w, const struct context *cx,
                             const struct shell_word *word)
 {
     struct field f = field_begin(w, cx, false);
-    struct word value;
+    struct word value = { .text = "" };
 
     if (!expand_value(w, cx, word, &value) ||
         !field_text(&f, word->raw, (size_t)(word->value - word->raw), true) ||
@@ -551,10 +551,11 @@ bool expand_command(struct walker *w, const struct context *cx, const struct she
 
 static bool is_descriptor(const struct word *word)
 {
-    size_t digits = strspn(word->text, "0123456789");
+    size_t len = word->len;
 
-    return (digits > 0 && digits == word->len) ||
-           (digits + 1 == word->len && word->text[digits] == '-');
+    if (len > 0 && word->text[len - 1] == '-')
+        len--;
+    return word->len > 0 && strspn(word->text, "0123456789") == len;
 }
 
 bool expand_redirects(struct walker *w, const struct context *cx,

@@ -126,31 +126,33 @@ static bool function_is_general(struct function *function, const struct symbol *
 static bool function_enter(struct walker *w, struct symbol *symbol, struct function *function,
                            const struct call *call, const struct context *cx)
 {
-    struct frame frame = { .outer = w->frame, .symbol = symbol, .branches = w->branches };
+    struct frame *frame = walk_alloc(w, 1, sizeof(*frame));
     struct value args = w->scope->args.value;
     struct context inner = *cx;
     bool ok, done, general = function_is_general(function, symbol, call, cx, &done);
 
+    if (!frame)
+        return false;
     if (general)
         scope_forget_values(w->scope);
     if (done)
         return true;
-    frame.flags = cx->flags;
+    *frame = (struct frame){ w->frame, symbol, NULL, w->branches, cx->flags };
     inner.redirects = call->redirects;
     inner.redirect_count = call->redirect_count;
     if (inner.redirect_count > WALK_MAX_ROUND)
         return walk_fail(w, WALK_LIMIT, "too many redirections", call->part);
     function->called = true;
-    w->frame = &frame;
+    w->frame = frame;
     if (symbol->active++ == 0)
         symbol->again = NULL;
     scope_set(w->scope, &w->scope->args,
               (struct value){ .kind = general ? VALUE_UNKNOWN : VALUE_LIST,
                               .count = general ? 0 : (uint32_t)(call->count - 1),
                               .items = call->words + 1 });
-    ok = frame_assigns(w, &frame, call) && walk_command(w, function->definition->body, &inner);
+    ok = frame_assigns(w, frame, call) && walk_command(w, function->definition->body, &inner);
     symbol->active--;
-    frame_leave(w, &frame);
+    frame_leave(w, frame);
     if (args.epoch == w->scope->epoch.value.epoch)
         scope_set(w->scope, &w->scope->args, args);
     else

@@ -28,8 +28,9 @@ struct judge {
     const char *start; /* absolute, or "" */
     struct verdict best;
     const struct call *best_call;
-    bool found;   /* best holds something */
-    bool mixed;   /* allowed for different reasons */
+    bool found; /* best holds something */
+    bool mixed; /* allowed for different reasons */
+    bool no_memory;
     size_t calls; /* judged so far */
     const struct call *last;
 };
@@ -270,6 +271,7 @@ static void judge_call(const struct frame *f, const struct call *call)
                          .start = j->start,
                          .from_argv = f->from_argv,
                          .derived = f->derived,
+                         .no_memory = &j->no_memory,
                          .xargs = f->xargs,
                          .find = f->find };
     const struct inner_sink sink = { &inside, inner_words_found, inner_text_found };
@@ -334,6 +336,8 @@ static void show_part(struct judge *j)
 
 static void judge_finish(struct judge *j, struct verdict *ret)
 {
+    if (j->no_memory)
+        judge_unreadable(j, "There is no memory to read it.", NULL);
     if (!j->found)
         judge_find(j, DECISION_SANDBOXED, "", "There is no command in it.", NULL);
     if (j->best.decision == DECISION_ALLOW && j->mixed) {

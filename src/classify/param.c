@@ -134,8 +134,9 @@ static struct value param_value(struct walker *w, const struct shell_param *para
     if (!shell_name_byte(first) || (first >= '0' && first <= '9')) {
         *ret_list = first == '@' || first == '*';
         *ret_joined = first == '*';
-        return strchr("?-$!", first) ? (struct value){ .kind = VALUE_UNKNOWN }
-                                     : value_positional(w, param);
+        if (strchr("?-$!", first))
+            return (struct value){ .kind = VALUE_UNKNOWN };
+        return value_positional(w, param);
     }
     symbol = scope_find(w->scope, param->name, param->name_len);
     value = symbol ? scope_get(w->scope, symbol) : (struct value){ .kind = VALUE_INITIAL };
@@ -280,28 +281,27 @@ static bool param_choose(struct field *f, const struct shell_param *param, struc
     return field_unknown(f, quoted, list && !joined);
 }
 
+/* At most six digits. */
+static bool parse_digits(const char *text, size_t len, size_t *ret)
+{
+    *ret = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        *ret = *ret * 10 + (size_t)(text[i] - '0');
+    }
+    return len > 0 && len <= 6;
+}
+
 /* "N" or "N:M" */
 static bool parse_slice(const struct shell_word *word, size_t *ret_from, size_t *ret_count)
 {
-    unsigned from = 0, count = 0;
-    char text[24];
-    int used = 0;
+    const char *colon = word->raw_len > 0 ? memchr(word->raw, ':', word->raw_len) : NULL;
+    size_t len = colon ? (size_t)(colon - word->raw) : word->raw_len;
 
-    if (word->raw_len >= sizeof(text) || !word->parts || word->first.next ||
-        word->first.kind != PART_TEXT || word->raw[0] < '0' || word->raw[0] > '9')
-        return false;
-    memcpy(text, word->raw, word->raw_len);
-    text[word->raw_len] = '\0';
     *ret_count = SIZE_MAX;
-    if (sscanf(text, "%6u%n", &from, &used) != 1)
-        return false;
-    *ret_from = from;
-    if (text[used] == '\0')
-        return true;
-    if (sscanf(text + used, ":%6u%n", &count, &used) != 1)
-        return false;
-    *ret_count = count;
-    return strchr(text, ':')[1 + strspn(strchr(text, ':') + 1, "0123456789")] == '\0';
+    return parse_digits(word->raw, len, ret_from) &&
+           (!colon || parse_digits(colon + 1, word->raw_len - len - 1, ret_count));
 }
 
 static bool param_slice(struct field *f, const struct shell_param *param, struct value value,

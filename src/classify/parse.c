@@ -389,10 +389,8 @@ const struct shell_list *shell_parse_list(struct shell_reader *r, bool may_be_em
             return NULL;
         *tail = item;
         tail = &item->next;
-        must = false;
-        if (!list_goes_on(r, item)) {
+        if (!list_goes_on(r, item))
             break;
-        }
         must = item->op == NEXT_AND || item->op == NEXT_OR;
     }
     return r->token == TOKEN_NONE ? NULL : list;

@@ -136,8 +136,10 @@ const char *place_of(const struct subject *s, const struct word *w, const char *
     struct trail t = { .text = arena_alloc(s->arena, size, 1),
                        .absolute = absolute || start[0] == '/' || cwd[0] == '/' };
 
-    if (!t.text)
-        return NULL;
+    if (!t.text) {
+        *s->no_memory = true;
+        return "\x01";
+    }
     if (t.absolute)
         t.text[t.len++] = '/';
     trail_add(&t, start);
@@ -178,6 +180,8 @@ static bool glob_hits_list(const char *pattern, size_t len, const char *list)
 
 static bool is_danger_top(const char *name, size_t len)
 {
+    if (strcspn(name, "/") == len && matches_everything(name))
+        return true;
     if (len == 1) /* a drive under MSYS; elsewhere nobody has such a directory */
         return true;
     return is_glob(name, len) ? glob_hits_list(name, len, TOPS) : list_has_n(TOPS, name, len);
@@ -218,7 +222,9 @@ bool place_is_danger(const struct subject *s, const char *place)
         return false;
     char *above = arena_strndup(s->arena, place, (size_t)(slash - place));
 
-    return !above || place_is_danger(s, above);
+    if (!above)
+        *s->no_memory = true;
+    return above && place_is_danger(s, above);
 }
 
 static char *without_holes(const struct subject *s, const char *place)
@@ -319,6 +325,8 @@ enum place_kind place_kind(const char *place)
 
     if (place[0] != '/' || is_harmless_device(place))
         return PLACE_ORDINARY;
+    if (place[1] == '\0')
+        return PLACE_SYSTEM;
     if (below_any(place, keys, ARRAY_LEN(keys)) || str_has_prefix(place, "/etc/cron") ||
         place_is_disk(place))
         return PLACE_SYSTEM_KEY;

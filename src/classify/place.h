@@ -11,7 +11,7 @@
 /*
  * The path in the command's directory, "~" and "." resolved: absolute if that can be known,
  * otherwise relative ("a/b", "../x", "."). Holes stay, and an unknown directory is one. Text is
- * w->text or a part of it ("of=…"). NULL: no memory.
+ * w->text or a part of it ("of=…"). Without memory it is one hole, and s->no_memory is set.
  */
 const char *place_of(const struct subject *s, const struct word *w, const char *text);
 

@@ -73,7 +73,7 @@ const struct protected_path *ruleset_protected(const struct ruleset *r, const st
     while (writes_next(&w, &one)) {
         const char *place = place_of(s, one.word, one.text);
 
-        for (size_t i = 0; place && i < r->protected_count; i++) {
+        for (size_t i = 0; i < r->protected_count; i++) {
             const struct protected_path *p = &r->protected[i];
             enum fit fit = fits(p->pattern, place);
             enum decision decision = p->decision;

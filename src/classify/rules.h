@@ -59,6 +59,7 @@ struct ruleset {
     size_t protected_count;
     uint8_t every[RULE_COUNT]; /* the rules for every command */
     size_t every_count;
+    size_t command_count;
     struct command commands[COMMAND_SLOTS];
 };
 

@@ -210,6 +210,8 @@ MATCH(dev_tool)
 
 static bool make_plain(const struct subject *s)
 {
+    if (args_have(s, "- --file=- --makefile=-"))
+        return false;
     return !args_have(s, "clean distclean install uninstall mrproper deploy publish");
 }
 

@@ -40,7 +40,7 @@ static bool writes_danger(const struct subject *s, bool all)
             continue;
         const char *place = place_of(s, one.word, one.text);
 
-        if (!place || place_is_danger(s, place) || is_drive(one.text))
+        if (place_is_danger(s, place) || is_drive(one.text))
             return true;
     }
     return false;
@@ -86,7 +86,7 @@ MATCH(disk_wipe)
     while (writes_next(&w, &one)) {
         const char *place = one.how == WRITE_STREAM ? place_of(s, one.word, one.text) : "";
 
-        if (!place || place_is_disk(place))
+        if (place_is_disk(place))
             return true;
     }
     return false;
@@ -154,7 +154,10 @@ static bool writes_kind(const struct subject *s, bool streams, enum place_kind f
         if (stream != streams)
             continue;
         const char *place = place_of(s, one.word, one.text);
-        enum place_kind kind = place ? place_kind(place) : PLACE_SYSTEM_KEY;
+        enum place_kind kind = place_kind(place);
+
+        if (one.how == WRITE_DELETE && strcmp(place, "/") == 0)
+            continue; /* without -r nothing happens; with it other rules know */
 
         if (kind >= from && kind <= to)
             return true;
@@ -187,7 +190,7 @@ MATCH(startup_file)
     while (writes_next(&w, &one)) {
         const char *place = place_of(s, one.word, one.text);
 
-        if (!place || place_is_startup_file(place))
+        if (place_is_startup_file(place))
             return true;
     }
     return false;

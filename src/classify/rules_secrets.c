@@ -49,11 +49,11 @@ MATCH(delete_unknown)
         return false;
     writes_init(&w, s);
     while (writes_next(&w, &one)) {
-        const char *place = one.how == WRITE_REDIRECT ? NULL : place_of(s, one.word, one.text);
-
         if (one.how == WRITE_REDIRECT || (move && one.how != WRITE_DELETE))
             continue;
-        if (!place || (!move && place_is_danger(s, place))) /* with flags that are not known */
+        const char *place = place_of(s, one.word, one.text);
+
+        if (!move && place_is_danger(s, place)) /* with flags that are not known */
             return true;
         if (!recursive)
             continue;
@@ -61,10 +61,9 @@ MATCH(delete_unknown)
             s->reason = "If the variable is empty, this is a system directory, a home or all of /.";
             return true;
         }
-        if (!move && !changes && place_may_be_danger(s, place))
-            return true;
-        if (!move && !changes && (strspn(place, "./") == strlen(place)) && place[0] == '.' &&
-            place[1] == '.')
+        bool upwards = str_has_prefix(place, "..") && strspn(place, "./") == strlen(place);
+
+        if (!move && !changes && (upwards || place_may_be_danger(s, place)))
             return true;
     }
     return false;
@@ -108,6 +107,31 @@ static bool searches_environment(const struct subject *s)
            is_telling(s);
 }
 
+/* All of it, for a command line, a file of its own, or another machine. */
+static bool takes_environment(const struct subject *s)
+{
+    const struct call *feeder = s->call->feeder;
+    struct subject f = *s;
+
+    if (list_has("env printenv", s->name) && s->count == 0)
+        return s->call->flags & CALL_SUBSTITUTION;
+    if (!feeder || !list_has("curl wget nc ncat netcat socat ssh", s->name))
+        return false;
+    subject_init(&f, feeder);
+    return list_has("env printenv set export", f.name) && f.count == 0;
+}
+
+/* cp -r ~ x, tar c ~: the keys are in it. */
+static bool copies_home(const struct subject *s, const char *place)
+{
+    return list_has("cp zip rsync scp", s->name) ||
+                   (list_has("tar bsdtar gtar", s->name) && s->count > 0 &&
+                    (args_have_short(s, "c") || args_have_long(s, "create") ||
+                     s->args[0].text[0] == 'c'))
+               ? strcmp(place, ruleset_home(s->rules)) == 0
+               : false;
+}
+
 /* The path in a word: behind @, file://, key=. */
 static const char *path_in(const char *text)
 {
@@ -135,7 +159,7 @@ static bool word_is_secret(const struct subject *s, const struct word *w, bool s
         return false;
     const char *place = place_of(s, w, text);
 
-    if (!place || place_is_secret(place, sure) || place_is_secret_dir(place))
+    if (place_is_secret(place, sure) || place_is_secret_dir(place) || copies_home(s, place))
         return true;
     /* git show HEAD:.env, docker cp c:/etc/shadow */
     const char *colon = strchr(text, ':');
@@ -152,7 +176,7 @@ static bool reads_secret_redirect(const struct subject *s)
             continue;
         const char *place = place_of(s, &r->target, r->target.text);
 
-        if (!place || place_is_secret(place, false))
+        if (place_is_secret(place, false))
             return true;
     }
     return false;
@@ -190,14 +214,16 @@ MATCH(credentials)
 
     if (s->call->redirect_count > 0 && reads_secret_redirect(s))
         return true;
-    if (searches_environment(s))
+    if (searches_environment(s) || takes_environment(s))
         return true;
-    if (s->count == 0 || (subject_is(s, TRAIT_MENTIONER) && !output_is_used(s)))
+    if (s->count == 0 ||
+        (subject_is(s, TRAIT_MENTIONER) && !output_is_used(s) && !args_have(s, "-exec -execdir")))
         return false;
     if (list_has("git", s->name) &&
         !list_has("show diff log cat-file archive grep blame stash", git_verb(s, NULL, NULL)))
         return false;
-    bool sure = !subject_is(s, TRAIT_READER);
+    bool runs = list_has("find gfind", s->name) && args_have(s, "-exec -execdir");
+    bool sure = !subject_is(s, TRAIT_READER) && !runs;
 
     if (subject_is(s, TRAIT_SEARCHER)) {
         while (first < s->count && word_is_flag(&s->args[first]))
@@ -213,6 +239,36 @@ MATCH(credentials)
             return true;
     }
     return !s->from_argv && !s->derived && mentions_secret(s);
+}
+
+static bool has_words(const struct subject *s, const char *first, const char *second)
+{
+    const char *verb = verb_of(s, 0, "nR", "namespace context profile region project repo");
+
+    return list_has(first, verb) &&
+           list_has(second, verb_of(s, 1, "nR", "namespace context profile region project repo"));
+}
+
+MATCH(secret_tool)
+{
+    const char *name = s->name;
+
+    if (strcmp(name, "gh") == 0 || strcmp(name, "heroku") == 0)
+        return has_words(s, "auth", "token login") || (name[0] == 'h' && arg_is(s, 0, "config"));
+    if (strcmp(name, "aws") == 0)
+        return has_words(s, "configure", "get export-credentials") ||
+               has_words(s, "secretsmanager", "get-secret-value") ||
+               has_words(s, "sts", "get-session-token assume-role");
+    if (list_has("gcloud az", name))
+        return args_have(s, "print-access-token print-identity-token get-access-token access");
+    if (list_has("kubectl oc", name))
+        return has_words(s, "get describe", "secret secrets") || args_have(s, "view-secret");
+    if (strcmp(name, "security") == 0)
+        return args_have(s, "find-generic-password find-internet-password dump-keychain export");
+    if (list_has("gpg gpg2", name))
+        return args_have_long(s, "export-secret-keys") || args_have_long(s, "decrypt") ||
+               args_have_long(s, "export-secret-subkeys");
+    return s->count > 0 && !args_want_info(s) && !arg_is(s, 0, "ls list status version whoami");
 }
 
 /* ---- variables ---- */

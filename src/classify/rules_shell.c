@@ -151,7 +151,7 @@ static bool streams_to_socket(const struct subject *s)
             continue;
         const char *place = place_of(s, &r->target, r->target.text);
 
-        if (place && place_is_socket(place) && (r->op == REDIRECT_INOUT || r->fd > 2 || shell) &&
+        if (place_is_socket(place) && (r->op == REDIRECT_INOUT || r->fd > 2 || shell) &&
             !(args_have_short(s, "c") && r->op != REDIRECT_INOUT))
             return true;
     }

@@ -102,7 +102,8 @@ static bool python_installs(const struct subject *s)
         if (word_is(&s->args[i], "-m"))
             return (str_has_prefix(s->args[i + 1].text, "pip") ||
                     word_is(&s->args[i + 1], "ensurepip")) &&
-                   (args_have(s, "install uninstall") || word_is(&s->args[i + 1], "ensurepip"));
+                   (args_have(s, "install uninstall download wheel") ||
+                    word_is(&s->args[i + 1], "ensurepip"));
         if (!word_is_flag(&s->args[i]))
             return false;
     }
@@ -136,6 +137,46 @@ MATCH(package_install)
         return s->count > 0 && !args_want_info(s);
     return list_has("install uninstall", verb) ||
            (strcmp(name, "gem") == 0 && args_have(s, "update"));
+}
+
+/* ---- things that others see ---- */
+
+MATCH(publish)
+{
+    const char *verb = verb_of(s, 0, "C", "prefix dir filter workspace registry cwd chdir stack");
+
+    if (list_has("terraform tofu terragrunt", s->name))
+        return list_has("apply destroy import taint state force-unlock", verb) &&
+               !args_have(s, "list show");
+    if (list_has("pulumi cdk sls serverless", s->name))
+        return list_has("up destroy deploy remove refresh", verb);
+    if (strcmp(s->name, "ansible-playbook") == 0)
+        return !args_want_info(s) && !args_have(s, "--syntax-check --check --list-hosts");
+    if (strcmp(s->name, "gem") == 0)
+        return list_has("push yank", verb);
+    if (strcmp(s->name, "twine") == 0)
+        return strcmp(verb, "upload") == 0;
+    return list_has("publish unpublish login adduser yank owner deprecate dist-tag", verb);
+}
+
+MATCH(settings)
+{
+    static const char changes[] = "add del delete set flush change replace append up down";
+
+    if (args_want_info(s))
+        return false;
+    if (strcmp(s->name, "ip") == 0)
+        return list_has(changes, verb_of(s, 1, "nf", "netns family"));
+    if (strcmp(s->name, "sysctl") == 0) {
+        for (size_t i = 0; i < s->count; i++) {
+            if (strchr(s->args[i].text, '=') || list_has("-w -p --write --system", s->args[i].text))
+                return true;
+        }
+        return false;
+    }
+    if (list_has("timedatectl hostnamectl localectl", s->name))
+        return str_has_prefix(verb_of(s, 0, "", ""), "set-");
+    return s->count > 0 && !args_have(s, "-l --list status");
 }
 
 /* ---- containers and clusters ---- */

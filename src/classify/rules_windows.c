@@ -107,7 +107,7 @@ static bool is_danger(const struct subject *s, const char *path)
         return false;
     const char *place = strlen(path) == 2 && path[0] == '/' ? "" : place_of(s, &w, path);
 
-    return place && *place && place_is_danger(s, place);
+    return *place && place_is_danger(s, place);
 }
 
 static bool any_danger(const struct subject *s, const struct raw *raw)

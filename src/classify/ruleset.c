@@ -88,6 +88,8 @@ static struct command *add_name(struct ruleset *r, const char *name, size_t len)
 {
     struct command *c = find_slot(r, name, len);
 
+    if (!c->name && ++r->command_count > COMMAND_SLOTS / 2)
+        abort(); /* the tables have outgrown the index; every test would see it */
     c->name = name;
     c->name_len = (uint32_t)len;
     return c;
@@ -123,8 +125,16 @@ static const struct {
 #undef TRAIT
 };
 
+static const char *const flagged[] = {
+#define COMMAND_FLAG(program, name, letter, inner) program,
+#include "classify/command_flags.def"
+#undef COMMAND_FLAG
+};
+
 static void add_traits(struct ruleset *r)
 {
+    for (size_t i = 0; i < ARRAY_LEN(flagged); i++)
+        add_name(r, flagged[i], strlen(flagged[i]))->traits |= TRAIT_FLAGGED;
     for (size_t i = 0; i < ARRAY_LEN(traits); i++) {
         for (const char *at = traits[i].names; *at;) {
             size_t n = strcspn(at, " ");

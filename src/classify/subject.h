@@ -41,6 +41,7 @@ struct subject {
     bool xargs;         /* run by xargs: words of its standard input are added */
     bool find;          /* run by find, for each file */
     const char *reason; /* a matcher may say it better than the table */
+    bool *no_memory;    /* set where memory was missing: the verdict is "unreadable" then */
 };
 
 /* ---- words ---- */

@@ -129,29 +129,80 @@ UNWRAP(prefix)
     return rest_is_command(s, sink, skip_flags(s, w) + w->operands, 0);
 }
 
+static bool is_flag(const struct flags *f, enum flag_kind kind, char letter, const char *name)
+{
+    return f->value && ((kind == FLAG_SHORT && f->letter == letter) ||
+                        (kind == FLAG_LONG && flags_is_long(f, name)));
+}
+
+/* env -S 'bash -c' 'text': the words of the value, then the rest. */
+static bool unwrap_split(const struct subject *s, const struct inner_sink *sink, const char *value,
+                         size_t rest)
+{
+    size_t max = strlen(value) / 2 + 1 + s->count, n = 0;
+    struct word *words = arena_alloc(s->arena, max, sizeof(*words));
+
+    if (rest >= s->count || !words || strpbrk(value, "\"'\\")) {
+        inner_text(sink, s, words ? value : "\x01", 0);
+        return true;
+    }
+    for (const char *at = value + strspn(value, " \t"); *at; at += strspn(at, " \t")) {
+        size_t len = strcspn(at, " \t");
+        char *text = arena_strndup(s->arena, at, len);
+
+        words[n++] = (struct word){ .text = text ? text : "\x01", .len = text ? len : 1 };
+        at += len;
+    }
+    memcpy(words + n, s->args + rest, (s->count - rest) * sizeof(*words));
+    inner_words(sink, s, words, n + s->count - rest, 0);
+    return true;
+}
+
+/* The same command, started in another directory. */
+static bool in_directory(const struct subject *s, const char *dir, struct subject *ret,
+                         struct call *call)
+{
+    const char *cwd = s->call->cwd ? s->call->cwd : "";
+
+    *call = *s->call;
+    *ret = *s;
+    ret->call = call;
+    call->cwd = dir[0] == '/' || dir[0] == '~' || !*cwd ? dir
+                                                        : arena_printf(s->arena, "%s/%s", cwd, dir);
+    if (strchr(dir, WORD_HOLE))
+        call->flags |= CALL_CWD_UNKNOWN;
+    return call->cwd != NULL;
+}
+
 UNWRAP(env)
 {
     struct flags f;
     enum flag_kind kind;
-    bool found = false;
+    const char *split = NULL, *dir = NULL;
+    char letter = strcmp(s->name, "env") == 0 ? 'C' : 'D';
+    struct subject moved;
+    struct call *call = arena_alloc(s->arena, 1, sizeof(*call));
 
     flags_init(&f, s->args, s->count, w->short_values, w->long_values);
     f.stop_at_operand = true;
-    while ((kind = flags_next(&f)) != FLAG_END) {
-        bool splits = strcmp(s->name, "env") == 0 && f.value &&
-                      ((kind == FLAG_SHORT && f.letter == 'S') ||
-                       (kind == FLAG_LONG && flags_is_long(&f, "split-string")));
-
-        if (splits) {
-            inner_text(sink, s, f.value, 0);
-            found = true;
-        }
+    while (!split && (kind = flags_next(&f)) != FLAG_END) { /* what follows -S is not env's */
+        if (letter == 'C' && is_flag(&f, kind, 'S', "split-string"))
+            split = f.value;
+        else if (is_flag(&f, kind, letter, "chdir"))
+            dir = f.value;
     }
     size_t at = f.next;
 
+    if (dir && (!call || !in_directory(s, dir, &moved, call))) {
+        inner_text(sink, s, "\x01", 0);
+        return true;
+    }
+    s = dir ? &moved : s;
+    if (split)
+        return unwrap_split(s, sink, split, at);
     while (at < s->count && is_assignment(&s->args[at]))
         at++;
-    return rest_is_command(s, sink, at, 0) || found;
+    return rest_is_command(s, sink, at, 0);
 }
 
 UNWRAP(command)
@@ -274,6 +325,18 @@ UNWRAP(flock)
         return at + 1 < s->count;
     }
     return rest_is_command(s, sink, at, 0);
+}
+
+/* . /dev/stdin <<< 'text' */
+UNWRAP(source)
+{
+    const struct redirect *given = stdin_text(s);
+
+    (void)w;
+    if (!given || !arg_is(s, 0, "/dev/stdin /dev/fd/0 /proc/self/fd/0 -"))
+        return false;
+    inner_text(sink, s, given->target.text, INNER_STDIN_TEXT);
+    return true;
 }
 
 UNWRAP(nothing)

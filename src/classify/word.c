@@ -71,7 +71,7 @@ struct shell_part *shell_word_part(struct shell_reader *r, struct shell_word *wo
 {
     struct shell_part *part = &word->first;
 
-    if (word->parts) {
+    if (word->last) {
         part = shell_alloc(r, sizeof(*part));
         if (!part)
             return NULL;
@@ -88,7 +88,7 @@ struct shell_part *shell_word_part(struct shell_reader *r, struct shell_word *wo
 bool shell_word_text(struct shell_reader *r, struct shell_word *word, const char *text, size_t len,
                      uint8_t flags)
 {
-    struct shell_part *last = word->parts ? word->last : NULL;
+    struct shell_part *last = word->last;
 
     if (last && last->kind == PART_TEXT && last->flags == flags && last->text + last->len == text) {
         last->len += (uint32_t)len;
@@ -371,7 +371,6 @@ static enum step read_special(struct shell_reader *r, struct shell_word *word,
         return STEP_END;
     case '(':
     case ')':
-        return read_bracket(r, word, place, nested);
     case ']':
         return read_bracket(r, word, place, nested);
     case '[':
@@ -449,9 +448,10 @@ static bool word_join(struct shell_reader *r, struct shell_word *word)
         memcpy(text + len, part->text, part->len);
         len += part->len;
     }
-    if (word->parts)
+    if (word->parts) {
         word->first = (struct shell_part){ .text = text, .len = (uint32_t)len };
-    word->last = &word->first;
+        word->last = &word->first;
+    }
     return true;
 }
 
@@ -470,7 +470,7 @@ bool shell_read_word(struct shell_reader *r)
         return false;
     word->raw = r->text + begin;
     word->raw_len = (uint32_t)(r->pos - begin);
-    last = word->parts ? word->last : NULL;
+    last = word->last;
     if (last && last == &word->first && last->kind == PART_TEXT && last->flags == 0)
         word->flags |= SHELL_WORD_PLAIN;
     if (last && last->kind == PART_TEXT && last->flags == 0 && last->text[last->len - 1] == '\r' &&

@@ -138,6 +138,8 @@ void writes_init(struct writes *w, const struct subject *s)
                       args_have_long(s, "file"));
     if (writer->which == WHICH_LAST || writer->which == WHICH_MOVE) {
         w->last = count_operands(s, writer);
+        w->makes_dirs = strcmp(s->name, "install") == 0 &&
+                        (args_have_short(s, "d") || args_have_long(s, "directory"));
         w->into = strchr(writer->out, 't') &&
                   (args_have_short(s, "t") || args_have_long(s, "target-directory"));
     }
@@ -164,7 +166,7 @@ static bool operand_counts(struct writes *w, struct write *ret)
     case WHICH_EDIT:
         return i >= writer->skip || w->script_flag;
     case WHICH_LAST:
-        return !w->into && w->last > 1 && i + 1 == w->last;
+        return w->makes_dirs || (!w->into && w->last > 1 && i + 1 == w->last);
     case WHICH_MOVE:
         if (w->into || i + 1 < w->last)
             ret->how = WRITE_DELETE;

@@ -28,6 +28,7 @@ struct writes {
     struct flags flags;
     size_t operand, last;
     bool into;        /* -t DIR: all operands are sources */
+    bool makes_dirs;  /* install -d */
     bool script_flag; /* the script came with -e or -f */
 };
 void writes_init(struct writes *w, const struct subject *s);

@@ -57,6 +57,5 @@ trace() {
 }
 
 @test "what bash refuses is not read" {
-    BATS_TEST_TIMEOUT=300
     python3 "$ORACLE" refuses "$CALLS" "$ABX_SOURCE/tests/classify/shell.tsv"
 }
