@@ -44,7 +44,11 @@ struct command {
     const struct writer *writer;   /* or NULL */
 };
 
-#define COMMAND_SLOTS 2048 /* a power of two, more than twice the names there are */
+/* index.c: how commands are found by name; changes behind a ruleset that does not. */
+struct lookup {
+    unsigned searches;     /* atomic */
+    struct command *slots; /* atomic; NULL: not worth it yet */
+};
 
 struct ruleset {
     struct arena arena;
@@ -59,12 +63,12 @@ struct ruleset {
     size_t protected_count;
     uint8_t every[RULE_COUNT]; /* the rules for every command */
     size_t every_count;
-    size_t command_count;
-    struct command commands[COMMAND_SLOTS];
+    struct lookup *lookup;
 };
 
-/* Known by the name, or NULL. */
-const struct command *ruleset_command(const struct ruleset *r, const char *name);
+/* Known by the name, or NULL; then *no_memory is set if it is not known for lack of memory. */
+const struct command *ruleset_command(const struct ruleset *r, const char *name,
+                                      struct arena *arena, bool *no_memory);
 const char *ruleset_home(const struct ruleset *r); /* absolute; made up if not known */
 /* The first custom rule for these words; NULL: none. */
 const struct custom_rule *ruleset_custom(const struct ruleset *r, const struct subject *s);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the rules of one configuration: copies what the configuration says into an arena of its
- * own, settles the overrides, and makes the index from the name of a command to the rules, the
- * wrapper and the writes that it has. Names of rules that do not exist and patterns that cannot
+ * own and settles the overrides. Names of rules that do not exist and patterns that cannot
  * match are errors here, so that no rule is silently without effect. A forbidden rule is lowered
  * only by an override that is trusted; any other is an error too.
  */
@@ -15,8 +14,6 @@
 #include "base/glob.h"
 #include "base/str.h"
 #include "classify/rules.h"
-#include "classify/unwrap.h"
-#include "classify/writes.h"
 
 #define HOME_UNKNOWN "/home/~" /* nobody is called that; "~/.." is still /home */
 
@@ -53,117 +50,6 @@ bool rule_info(size_t i, struct rule_info *ret)
 
     *ret = (struct rule_info){ r->name, r->reason, r->example, r->counter_example, r->decision };
     return true;
-}
-
-/* ---- the index ---- */
-
-static uint32_t hash_name(const char *name, size_t len)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (uint8_t)name[i]) * 16777619u;
-    return h ^ h >> 15;
-}
-
-static struct command *find_slot(const struct ruleset *r, const char *name, size_t len)
-{
-    for (uint32_t at = hash_name(name, len);; at++) {
-        const struct command *c = &r->commands[at % COMMAND_SLOTS];
-
-        if (!c->name || (c->name_len == len && memcmp(c->name, name, len) == 0))
-            return (struct command *)(uintptr_t)c;
-    }
-}
-
-const struct command *ruleset_command(const struct ruleset *r, const char *name)
-{
-    size_t len = strlen(name);
-    const struct command *c = len > 0 ? find_slot(r, name, len) : NULL;
-
-    return c && c->name ? c : NULL;
-}
-
-static struct command *add_name(struct ruleset *r, const char *name, size_t len)
-{
-    struct command *c = find_slot(r, name, len);
-
-    if (!c->name && ++r->command_count > COMMAND_SLOTS / 2)
-        abort(); /* the tables have outgrown the index; every test would see it */
-    c->name = name;
-    c->name_len = (uint32_t)len;
-    return c;
-}
-
-static void add_rule(struct ruleset *r, uint8_t rule)
-{
-    const char *at = builtin_rules[rule].commands;
-
-    if (strcmp(at, "*") == 0) {
-        r->every[r->every_count++] = rule;
-        return;
-    }
-    while (*at) {
-        size_t n = strcspn(at, " ");
-        struct command *c = add_name(r, at, n);
-
-        if (c->rule_count < COMMAND_MAX_RULES)
-            c->rules[c->rule_count++] = rule;
-        else
-            abort(); /* a row too many in rules.def; every test would see it */
-        at += n;
-        at += strspn(at, " ");
-    }
-}
-
-static const struct {
-    uint32_t trait;
-    const char *names;
-} traits[] = {
-#define TRAIT(id, names) { TRAIT_##id, names },
-#include "classify/traits.def"
-#undef TRAIT
-};
-
-static const char *const flagged[] = {
-#define COMMAND_FLAG(program, name, letter, inner) program,
-#include "classify/command_flags.def"
-#undef COMMAND_FLAG
-};
-
-static void add_traits(struct ruleset *r)
-{
-    for (size_t i = 0; i < ARRAY_LEN(flagged); i++)
-        add_name(r, flagged[i], strlen(flagged[i]))->traits |= TRAIT_FLAGGED;
-    for (size_t i = 0; i < ARRAY_LEN(traits); i++) {
-        for (const char *at = traits[i].names; *at;) {
-            size_t n = strcspn(at, " ");
-
-            add_name(r, at, n)->traits |= traits[i].trait;
-            at += n;
-            at += strspn(at, " ");
-        }
-    }
-}
-
-static void build_index(struct ruleset *r)
-{
-    add_traits(r);
-    for (size_t i = 0; i < RULE_COUNT; i++)
-        add_rule(r, (uint8_t)i);
-    for (size_t i = 0; i < wrapper_count; i++)
-        add_name(r, wrappers[i].name, strlen(wrappers[i].name))->wrapper = &wrappers[i];
-    for (size_t i = 0; i < writer_count; i++) {
-        const struct writer *w = writer_at(i);
-
-        for (const char *at = writer_names(w); *at;) {
-            size_t n = strcspn(at, " ");
-
-            add_name(r, at, n)->writer = w;
-            at += n;
-            at += strspn(at, " ");
-        }
-    }
 }
 
 /* ---- what the configuration says ---- */
@@ -283,7 +169,13 @@ int32_t ruleset_new(const struct ruleset_config *config, struct ruleset **ret, a
     if (!r)
         return err_nomem(err);
     arena_init(&r->arena, ARENA_DEFAULT_LIMIT);
-    build_index(r);
+    r->lookup = arena_alloc(&r->arena, 1, sizeof(*r->lookup));
+    if (!r->lookup)
+        return err_nomem(err);
+    for (size_t i = 0; i < RULE_COUNT; i++) {
+        if (strcmp(builtin_rules[i].commands, "*") == 0)
+            r->every[r->every_count++] = (uint8_t)i;
+    }
     if ((e = fill(r, config, err)) != ABX_OK)
         return e;
     *ret = TAKE_PTR(r);
@@ -294,6 +186,8 @@ void ruleset_free(struct ruleset *r)
 {
     if (!r)
         return;
+    if (r->lookup)
+        free(r->lookup->slots);
     arena_done(&r->arena);
     free(r);
 }

@@ -317,7 +317,7 @@ void subject_init(struct subject *s, const struct call *call)
     if (call->count == 1 && call->part && call->part_len > 5 &&
         memcmp(call->part, "$env:", 5) == 0) { /* PowerShell shows a variable */
         memcpy(s->name, "$env", sizeof("$env"));
-        s->command = ruleset_command(s->rules, s->name);
+        s->command = ruleset_command(s->rules, s->name, s->arena, s->no_memory);
         return;
     }
     const struct word *w = &call->words[0];
@@ -343,7 +343,7 @@ void subject_init(struct subject *s, const struct call *call)
         s->name[strcspn(s->name, "._")] = '\0';
     else if (str_has_prefix(s->name, "ld-linux") || str_has_prefix(s->name, "ld-musl"))
         memcpy(s->name, "ld.so", sizeof("ld.so"));
-    s->command = ruleset_command(s->rules, s->name);
+    s->command = ruleset_command(s->rules, s->name, s->arena, s->no_memory);
 }
 
 bool subject_is(const struct subject *s, uint32_t traits)
