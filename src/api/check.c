@@ -134,7 +134,7 @@ static int32_t make_check(abx_manager *m, abx_config *config, const abx_command 
     run_judge(rules, c, cwd, arena, &verdict);
     if (m)
         trace_verdict(m, decision_name(verdict.decision), verdict.rule);
-    if (may_skip && verdict.decision < DECISION_ESCALATED && !m->hooks.classify)
+    if (may_skip && verdict.decision < DECISION_ESCALATED && !(m && m->hooks.classify))
         return ABX_OK;
     code = check_new(&verdict, &check, err);
     if (code == ABX_OK)
