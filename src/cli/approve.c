@@ -34,6 +34,7 @@ struct prompt {
     const abx_question *question;
     int tty, signals;
     struct termios saved;
+    bool changed; /* the terminal's mode */
     char line[64];
     size_t len;
 };
@@ -85,12 +86,13 @@ static void enter(struct prompt *p)
     lines.c_iflag |= ICRNL;
     lines.c_oflag |= OPOST | ONLCR;
     lines.c_lflag |= ICANON | ECHO | ISIG;
-    (void)tcsetattr(p->tty, TCSAFLUSH, &lines);
+    p->changed = tcsetattr(p->tty, TCSAFLUSH, &lines) == 0;
 }
 
 static void leave(const struct prompt *p)
 {
-    (void)tcsetattr(p->tty, TCSANOW, &p->saved);
+    if (p->changed)
+        (void)tcsetattr(p->tty, TCSANOW, &p->saved);
 }
 
 /* Ctrl-Z: this program stops, and asks again when it goes on. */
