@@ -30,6 +30,7 @@ enum part {
     PART_MASKS,
     PART_WALK,
     PART_CALLS,
+    PART_CLASSIFY,
     PART_COUNT
 };
 enum unit { UNIT_MS, UNIT_PER_S, UNIT_KIB, UNIT_NS };
@@ -132,6 +133,7 @@ int masks_measure(const struct bench *b);
 int walk_make(struct bench *b, const char *dir);
 int walk_measure(const struct bench *b);
 int calls_measure(const struct bench *b);
+int classify_measure(const struct bench *b);
 
 /* ---- report.c ---- */
 

@@ -50,6 +50,7 @@ static int (*const measure[PART_COUNT])(const struct bench *) = {
     [PART_STARTUP] = startup_measure, [PART_THROUGHPUT] = throughput_measure,
     [PART_MEMORY] = memory_measure,   [PART_MASKS] = masks_measure,
     [PART_WALK] = walk_measure,       [PART_CALLS] = calls_measure,
+    [PART_CLASSIFY] = classify_measure,
 };
 
 struct choice {
@@ -221,12 +222,14 @@ static int measure_part(struct bench *b, enum part part, enum who who, struct ta
     return 0;
 }
 
-/* Memory is measured once, as the user: the machine's totals are the same whoever looks. */
+/* Once, as the user: the machine's memory is the same whoever looks, and so is the classifier. */
 static bool wanted(const struct choice *choice, enum part part, enum who who)
 {
     if (!choice->parts[part] || !choice->who[who])
         return false;
-    return part != PART_MEMORY || who == WHO_USER || !choice->who[WHO_USER];
+    bool once = part == PART_MEMORY || part == PART_CLASSIFY;
+
+    return !once || who == WHO_USER || !choice->who[WHO_USER];
 }
 
 /* Stops at what cannot be measured, Ctrl-C included; what was measured until then is still shown.

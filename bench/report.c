@@ -12,8 +12,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum op { OP_RATIO, OP_EXTRA };
-enum stat { STAT_MIN, STAT_MEDIAN };
+enum op { OP_RATIO, OP_EXTRA, OP_VALUE };
+enum stat { STAT_MIN, STAT_MEDIAN, STAT_P99 };
 enum bound { BOUND_AT_MOST, BOUND_AT_LEAST };
 
 static const struct {
@@ -53,6 +53,7 @@ static const struct {
     [PART_MASKS] = { "masks", "1,000 denied paths" },
     [PART_WALK] = { "walk", "a tree of many files" },
     [PART_CALLS] = { "calls", "calls inside a sandbox" },
+    [PART_CLASSIFY] = { "classify", "judging commands" },
 };
 
 static const char *const units[] = {
@@ -72,18 +73,19 @@ const char *report_who_name(enum who who)
 
 static double stat_of(const struct summary *s, enum stat stat)
 {
-    return stat == STAT_MIN ? s->min : s->median;
+    return stat == STAT_MIN ? s->min : stat == STAT_P99 ? s->p99 : s->median;
 }
 
 /* 1 met, 0 missed, -1 not measured. */
 static int judge(const struct target *t, const struct summary *cells, double *ret_value)
 {
-    const struct summary *of = &cells[t->metric], *base = &cells[t->base];
+    const struct summary *of = &cells[t->metric];
+    const struct summary *base = t->op == OP_VALUE ? of : &cells[t->base];
 
     if (of->n == 0 || base->n == 0 || stat_of(base, t->stat) <= 0)
         return -1;
     double a = stat_of(of, t->stat), b = stat_of(base, t->stat);
-    *ret_value = t->op == OP_RATIO ? a / b : a - b;
+    *ret_value = t->op == OP_RATIO ? a / b : t->op == OP_EXTRA ? a - b : a;
     return t->bound == BOUND_AT_MOST ? *ret_value <= t->limit : *ret_value >= t->limit;
 }
 

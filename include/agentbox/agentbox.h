@@ -166,6 +166,78 @@ ABX_API int32_t abx_config_template(const char *what, char **ret_text, abx_error
 ABX_API const char *abx_key_name(size_t index);
 ABX_API const char *abx_key_help(size_t index);
 
+/* ---- classification ---- */
+
+/*
+ * Before a command is planned it is judged by what its words say: every command of a shell text,
+ * and what these would run in turn. The strictest verdict is that of the whole. It is advice that
+ * saves people from accidents; what stops malice is the sandbox, which every command gets.
+ */
+#define ABX_DECISION_ALLOW     0                         /* known to be harmless */
+#define ABX_DECISION_SANDBOXED 1                         /* nothing is known against it */
+#define ABX_DECISION_ESCALATED 2                         /* runs only if somebody approves it */
+#define ABX_DECISION_FORBIDDEN 3                         /* never runs; nobody is asked */
+ABX_API const char *abx_decision_name(int32_t decision); /* "allow", …; "?" if unknown */
+
+typedef struct abx_check abx_check;
+ABX_API int32_t abx_check_decision(const abx_check *check);
+ABX_API const char *abx_check_rule(const abx_check *check);   /* "" if no rule matched */
+ABX_API const char *abx_check_reason(const abx_check *check); /* a sentence for a person, or "" */
+/* The part of the command that decided, as written: escape it before a terminal shows it. */
+ABX_API const char *abx_check_part(const abx_check *check);
+ABX_API int32_t abx_check_json(const abx_check *check, char **ret_text, abx_error **err);
+/*
+ * For abx_hooks.classify: another verdict. What a built-in rule forbids stays forbidden
+ * (ABX_E_FORBIDDEN). rule and reason may be NULL.
+ */
+ABX_API int32_t abx_check_set(abx_check *check, int32_t decision, const char *rule,
+                              const char *reason, abx_error **err);
+ABX_API void abx_check_free(abx_check *check);
+
+/* The built-in rules, by index from 0; NULL (decision: -1) beyond the last. */
+ABX_API const char *abx_rule_name(size_t index);
+ABX_API int32_t abx_rule_decision(size_t index);
+ABX_API const char *abx_rule_reason(size_t index);
+ABX_API const char *abx_rule_example(size_t index); /* a command that it matches */
+
+/* ---- approvals ---- */
+
+/*
+ * What an approver is asked. Texts are escaped for a terminal: control, bidirectional and invisible
+ * characters are shown, not obeyed. The question lives as long as the callback.
+ */
+typedef struct abx_question abx_question;
+ABX_API const char *abx_question_command(const abx_question *question);
+ABX_API const char *abx_question_part(const abx_question *question); /* of it, that decided */
+ABX_API const char *abx_question_rule(const abx_question *question);
+ABX_API const char *abx_question_reason(const abx_question *question);
+ABX_API const char *abx_question_cwd(const abx_question *question);
+/* 0: the answer cannot be kept, SESSION and ALWAYS mean ONCE. */
+ABX_API int32_t abx_question_can_keep(const abx_question *question);
+/* Readable once nobody needs the answer any more (canceled, closed); -1: there is none. */
+ABX_API int32_t abx_question_fd(const abx_question *question);
+/* What is left of the command's time; -1: no limit. A later answer counts as no. */
+ABX_API int64_t abx_question_timeout_ms(const abx_question *question);
+
+#define ABX_APPROVE_FAILED  (-1) /* the approver could not ask: no */
+#define ABX_APPROVE_NO      0    /* as is every other value */
+#define ABX_APPROVE_ONCE    1    /* this run */
+#define ABX_APPROVE_SESSION 2    /* exactly this command, as long as the manager lives */
+#define ABX_APPROVE_ALWAYS  3    /* exactly this command; kept by the cache, if there is one */
+/*
+ * "Exactly": the same bytes in the same directory under the same configuration, and files that the
+ * command names have the same content. Equal questions from several threads are asked once; who
+ * waits shares every answer but ONCE. A no is not kept. Called without any lock, by the thread that
+ * wraps, spawns or runs; the time that it takes is bounded by abx_command_set_timeout, and the
+ * command then has its time all the same.
+ */
+typedef int32_t (*abx_approve_fn)(void *user, const abx_question *question);
+
+/* A cache of ALWAYS answers. key: 64 hexadecimal digits. lookup: 1 if it was stored, else 0. */
+typedef int32_t (*abx_approval_lookup_fn)(void *user, const char *key);
+/* Returns 0, or anything else if it could not be stored: then it holds for the manager. */
+typedef int32_t (*abx_approval_store_fn)(void *user, const char *key, const abx_question *question);
+
 /* ---- manager ---- */
 
 typedef struct abx_manager abx_manager;
@@ -176,16 +248,29 @@ typedef struct abx_manager abx_manager;
 #define ABX_NOTICE_DEBUG   2 /* only with ABX_TRACE */
 typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, const char *text);
 
+/*
+ * A classifier of the caller's, asked after the built-in one about what that does not forbid; check
+ * holds the verdict so far. Anything but 0 is a failure: the command does not run.
+ */
+typedef struct abx_command abx_command;
+typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_check *check);
+
 #define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
+/* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
+#define ABX_KEEP_APPROVALS 4u
 
 typedef struct abx_hooks {
     uint32_t size; /* sizeof(abx_hooks) of the caller; abx_hooks_init sets it */
     uint32_t flags;
     abx_notice_fn notice;
     void *user;
-    void (*user_free)(void *user); /* also called when abx_manager_new fails */
-    const char *helper_dir;        /* where the launcher's fallback copy lies, or NULL */
+    void (*user_free)(void *user);          /* also called when abx_manager_new fails */
+    const char *helper_dir;                 /* where the launcher's fallback copy lies, or NULL */
+    abx_approve_fn approve;                 /* NULL: what is escalated does not run */
+    abx_classify_fn classify;               /* or NULL */
+    abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
+    abx_approval_store_fn approval_store;
 } abx_hooks;
 
 ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
@@ -212,12 +297,14 @@ ABX_API int32_t abx_manager_dispatch(abx_manager *manager, int32_t timeout_ms, a
  * A command goes NEW -> WRAPPED -> SPAWNED. Setters work in NEW only; spawning before wrap is
  * ABX_E_STATE, so that nothing runs unsandboxed because a call was forgotten.
  */
-typedef struct abx_command abx_command;
-
 ABX_API int32_t abx_command_new(const char *const *argv, abx_command **ret_command,
                                 abx_error **err);
 ABX_API int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_error **err);
 ABX_API void abx_command_free(abx_command *command);
+/* What was given: the shell text, or the arguments, and the directory; NULL if it was not. */
+ABX_API const char *abx_command_text(const abx_command *command);
+ABX_API const char *const *abx_command_argv(const abx_command *command);
+ABX_API const char *abx_command_cwd(const abx_command *command);
 
 ABX_API int32_t abx_command_set_cwd(abx_command *command, const char *dir, abx_error **err);
 /* The environment to start from ("K=V", NULL-terminated); without it, the caller's own. */
@@ -246,7 +333,10 @@ ABX_API int32_t abx_command_set_output(abx_command *command, abx_output_fn outpu
 /* Ends the command now, or as soon as it is spawned. From any thread, any number of times. */
 ABX_API void abx_command_cancel(abx_command *command);
 
-/* Policy, plan, seal. Nothing runs yet. */
+/*
+ * Verdict, policy, plan, seal. Nothing runs yet. ABX_E_FORBIDDEN or ABX_E_ESCALATED (not approved;
+ * also silence, errors and no approver) if the classifier has something against it.
+ */
 ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx_error **err);
 
 /* What would be enforced. format is "text" or "json". The command must be wrapped. */
@@ -316,7 +406,15 @@ ABX_API void abx_process_free(abx_process *process); /* ends it if it still runs
 ABX_API int32_t abx_manager_run(abx_manager *manager, abx_command *command, abx_result **ret_result,
                                 abx_error **err);
 
+/*
+ * The verdict alone, with the manager's rules (NULL: the built-in ones) and the command's own keys.
+ * Nobody is asked and nothing runs; the command may be in any state.
+ */
+ABX_API int32_t abx_manager_check(abx_manager *manager, const abx_command *command,
+                                  abx_check **ret_check, abx_error **err);
+
 /* One call, the default policy. */
+ABX_API int32_t abx_check_shell(const char *shell_text, abx_check **ret_check, abx_error **err);
 ABX_API int32_t abx_exec(const char *shell_text, abx_result **ret_result, abx_error **err);
 ABX_API int32_t abx_exec_args(const char *const *argv, abx_result **ret_result, abx_error **err);
 

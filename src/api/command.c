@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/internal.h"
+#include "api/judge.h"
 #include "plan/dump.h"
 
 static void free_strings(char **list)
@@ -99,6 +99,21 @@ void abx_command_free(abx_command *c)
     arena_done(&c->arena);
     (void)pthread_mutex_destroy(&c->lock);
     free(c);
+}
+
+const char *abx_command_text(const abx_command *c)
+{
+    return c ? c->text : NULL;
+}
+
+const char *const *abx_command_argv(const abx_command *c)
+{
+    return c ? (const char *const *)c->argv : NULL;
+}
+
+const char *abx_command_cwd(const abx_command *c)
+{
+    return c ? c->cwd : NULL;
 }
 
 static int32_t check_new(const abx_command *c, const char *what, abx_error **err)
@@ -211,6 +226,13 @@ void abx_command_cancel(abx_command *c)
     c->canceled = true;
     if (c->run)
         run_cancel(c->run);
+    if (c->question)
+        question_wake(c->question);
+    if (c->asking) {
+        (void)pthread_mutex_lock(&c->asking->lock);
+        (void)pthread_cond_broadcast(&c->asking->idle);
+        (void)pthread_mutex_unlock(&c->asking->lock);
+    }
     (void)pthread_mutex_unlock(&c->lock);
 }
 
@@ -223,11 +245,12 @@ int32_t abx_manager_wrap(abx_manager *m, abx_command *c, abx_error **err)
     if (code == ABX_OK)
         code = command_build_policy(m, c, err);
     if (code == ABX_OK)
+        code = command_judge(c, err);
+    if (code == ABX_OK)
         code = command_compile(c, err);
-    if (code != ABX_OK)
-        return code;
-    c->state = COMMAND_WRAPPED;
-    return ABX_OK;
+    if (code == ABX_OK)
+        c->state = COMMAND_WRAPPED;
+    return code;
 }
 
 static int32_t check_wrapped(const abx_command *c, const char *what, abx_error **err)

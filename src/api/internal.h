@@ -2,8 +2,9 @@
 /*
  * The handles of the public header, as the files of this folder see them.
  *
- * Locks: manager->lock guards its list of active runs and `closed`; command->lock guards `run`, so
- * that a cancel from another thread never meets a run that is being freed; process->lock guards its
+ * Locks: manager->lock guards its list of active runs, its questions and `closed`; command->lock
+ * guards `run` and `question`, so that a cancel from another thread never meets one that is being
+ * freed; process->lock guards its
  * run between the manager's thread and the caller. Taken in the order process, command, manager.
  */
 #ifndef ABX_API_INTERNAL_H
@@ -16,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/sha256.h"
 #include "plan/compile.h"
 #include "plan/facts.h"
 #include "policy/policy.h"
@@ -36,6 +38,8 @@ struct abx_config {
     struct settings *settings;
     struct config_file files[CONFIGFILES_COUNT];
     size_t file_count;
+    struct ruleset *rules; /* of a manager's copy: made once; under its lock */
+    bool rules_withheld;   /* a project's file that is not trusted would loosen them */
 };
 
 struct abx_manager {
@@ -53,6 +57,12 @@ struct abx_manager {
     struct run_rest *rests; /* launchers on their way out, to be reaped */
     size_t rest_count, rest_capacity;
     abx_process *processes; /* all handles, finished ones too */
+    /* approve.c */
+    struct pending *pending;           /* keys that somebody is asking about */
+    abx_question *questions;           /* that a callback is looking at */
+    unsigned askers;                   /* threads that want an answer, or wait for another's */
+    char (*session)[SHA256_HEX_BYTES]; /* keys that are approved as long as we live */
+    size_t session_count, session_capacity;
     uint64_t last_id;
     bool closed;
     bool has_thread, stop_thread;
@@ -97,6 +107,7 @@ struct abx_command {
     struct arena arena;
     abx_config *config; /* that it was wrapped with */
     struct layers layers;
+    bool judged; /* the classifier, or somebody it asked, lets it run */
     const struct policy *policy;
     const struct facts *facts;
     const struct plan *plan;
@@ -107,8 +118,10 @@ struct abx_command {
     abx_process *process; /* that it became, while that exists */
 
     pthread_mutex_t lock;
-    struct run *run; /* while one is going on */
-    bool canceled;
+    struct run *run;        /* while one is going on */
+    abx_question *question; /* while one is being asked */
+    abx_manager *asking;    /* while an answer is wanted */
+    _Atomic bool canceled;  /* set under lock */
 };
 
 struct abx_process {
@@ -192,8 +205,20 @@ int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
 int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool *ret_widens,
                             abx_error **err);
 
+/* ---- check.c ---- */
+/*
+ * The verdict of the rules, and where it needs one, an approval. ABX_OK: the command may run. After
+ * the policy was built; once it said yes, it says nothing more.
+ */
+int32_t command_judge(abx_command *c, abx_error **err);
+
+/* ---- approve.c ---- */
+/* With the manager's lock: nobody needs answers any more. */
+void manager_drop_questions(abx_manager *m);
+
 /* ---- trace.c: ABX_TRACE; nothing happens without it ---- */
 void trace_config(const abx_manager *m, const abx_config *config, const struct layers *layers);
+void trace_verdict(const abx_manager *m, const char *decision, const char *rule);
 void trace_plan(const abx_command *c);
 
 /* ---- start.c: from a command, wrapped or with its policy built, to a started run ---- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/internal.h"
+#include "classify/ruleset.h"
 #include "policy/decode.h"
 #include "probe/state.h"
 #include "probe/trust.h"
@@ -21,6 +22,7 @@ static void file_done(struct config_file *file)
 void config_done(abx_config *config)
 {
     settings_free(config->settings);
+    ruleset_free(config->rules);
     for (size_t i = 0; i < config->file_count; i++)
         file_done(&config->files[i]);
 }

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/internal.h"
+#include "api/judge.h"
 #include "api/process.h"
 #include "base/fd.h"
 
@@ -90,6 +90,8 @@ static int32_t take_config(const abx_config *config, abx_config **ret, abx_error
         code = config_merge(copy, NULL, 0, &arena, &layers, err);
     if (code == ABX_OK)
         code = config_policy(copy, &layers, &arena, &policy, err);
+    if (code == ABX_OK && rules_are_set(copy->settings)) /* else with the first command */
+        code = rules_build(copy, &layers, &copy->rules, &copy->rules_withheld, err);
     if (code != ABX_OK) {
         abx_config_free(copy);
         return code;
@@ -122,23 +124,34 @@ static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
     if (from->size < sizeof from->size + sizeof from->flags)
         return err_new(err, ABX_E_INVALID, "use hooks: abx_hooks_init was not called");
     memcpy(to, from, MIN_OF((size_t)from->size, sizeof *to));
-    if (to->flags & ~(ABX_NO_THREAD | ABX_TRACE))
+    if (to->flags & ~(ABX_NO_THREAD | ABX_TRACE | ABX_KEEP_APPROVALS))
         return err_new(err, ABX_E_INVALID, "use hooks: unknown flags 0x%x", to->flags);
+    if (!to->approval_lookup != !to->approval_store ||
+        (to->approval_lookup && (to->flags & ABX_KEEP_APPROVALS)))
+        return err_new(err, ABX_E_INVALID,
+                       "use hooks: a cache of approvals is two callbacks, or ABX_KEEP_APPROVALS");
     return ABX_OK;
+}
+
+/* The caller's hooks may be older, and shorter. */
+static void free_user(const abx_hooks *hooks)
+{
+    const size_t needed = offsetof(abx_hooks, user_free) + sizeof hooks->user_free;
+
+    if (hooks && hooks->size >= needed && hooks->user_free)
+        hooks->user_free(hooks->user);
 }
 
 int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_manager **ret_manager,
                         abx_error **err)
 {
     if (!ret_manager) {
-        if (hooks && hooks->size >= sizeof *hooks && hooks->user_free)
-            hooks->user_free(hooks->user);
+        free_user(hooks);
         return err_new(err, ABX_E_INVALID, "make a manager: no place for it");
     }
     abx_manager *m = calloc(1, sizeof *m);
     if (!m) {
-        if (hooks && hooks->size >= sizeof *hooks && hooks->user_free)
-            hooks->user_free(hooks->user);
+        free_user(hooks);
         return err_nomem(err);
     }
     m->owner = getpid();
@@ -446,9 +459,10 @@ static bool end_active(abx_manager *m, int32_t timeout_ms)
     m->closed = true;
     for (struct active *a = m->active; a; a = a->next)
         run_cancel(a->run);
-    while (m->active && wait_idle(m, &until))
+    manager_drop_questions(m);
+    while ((m->active || m->askers) && wait_idle(m, &until))
         ;
-    bool done = !m->active;
+    bool done = !m->active && !m->askers;
     (void)pthread_mutex_unlock(&m->lock);
     return done;
 }
@@ -478,6 +492,7 @@ void abx_manager_free(abx_manager *m)
         reap_rests(m, true);
     }
     free(m->rests);
+    free(m->session);
     while (m->processes) { /* handles may outlive us; their runs are over */
         abx_process *p = m->processes;
         m->processes = p->next;

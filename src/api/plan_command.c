@@ -56,6 +56,7 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     c->plan = NULL;
     arena_done(&c->arena);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
+    c->judged = false;
     config_unref(c->config);
     c->config = manager_config(m);
     code = config_merge(c->config, c->settings, 0, &c->arena, &c->layers, err);

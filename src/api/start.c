@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a command to a started run. The launcher is started as soon as the policy says which layers
- * there will be, and makes its namespaces while the files are looked at and the plan is made.
+ * there will be, and makes its namespaces while the command is judged, the files are looked at and
+ * the plan is made. It knows nothing of the command until it gets the plan; if there is none, it
+ * ends.
  *
  * Two things make a second attempt: the tree changed between planning and mounting (another run's
  * placeholders came or went), then the plan is made anew; and a layer is missing on this host while
@@ -144,6 +146,8 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
         return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
     fill_request(c, capture, layers, cwd_fd, &request);
     int32_t code = run_launch(run, &request, err);
+    if (code == ABX_OK)
+        code = command_judge(c, err); /* without a plan the launcher can only wait */
     if (code == ABX_OK && !c->plan)
         code = command_compile(c, err);
     if (code != ABX_OK)

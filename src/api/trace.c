@@ -84,3 +84,14 @@ void trace_plan(const abx_command *c)
             (void)buf_printf(&line, " %s", plan_layer_name(i));
     say(m, &line);
 }
+
+void trace_verdict(const abx_manager *m, const char *decision, const char *rule)
+{
+    _buf_ struct buf line = { .limit = 4096 };
+
+    if (!(m->hooks.flags & ABX_TRACE))
+        return;
+    (void)buf_printf(&line, "verdict: %s%s", decision, rule[0] ? ", rule " : "");
+    put(&line, rule);
+    say(m, &line);
+}

@@ -36,6 +36,8 @@ int cli_fail(abx_error *err);
 int cli_misuse(const char *hint, const char *fmt, ...) ATTR_PRINTF(2, 3);
 /* What opt_next complained about. Returns 125. */
 int cli_bad_option(const struct cli_command *command, const struct opt *o, int problem);
+/* "hint: …" behind an error that has none of its own; NULL: nothing. */
+void cli_hint(const char *hint);
 int cli_help(const struct cli_command *command);
 /* An abx_notice_fn. Notices wait for cli_flush_notices: nothing of ours gets into a command's
  * output. */
@@ -45,11 +47,13 @@ bool cli_colours(FILE *stream);
 
 #define CLI_COMMAND(name) int cmd_##name(const struct cli_command *command, int argc, char **argv)
 CLI_COMMAND(run);
+CLI_COMMAND(check);
 CLI_COMMAND(plan);
 CLI_COMMAND(why);
 CLI_COMMAND(config);
 CLI_COMMAND(doctor);
 CLI_COMMAND(inside);
+CLI_COMMAND(rules);
 CLI_COMMAND(version);
 CLI_COMMAND(help);
 

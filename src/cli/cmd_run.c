@@ -204,11 +204,13 @@ static int run_command(struct run_options *o)
     int code = open_result(o);
     if (code != 0)
         return code;
-    s.signals = open_signals();
+    s.signals = o->approver.signals = open_signals();
     if (set_terminal(o->command, terminal_usable(), &err) != ABX_OK ||
         abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK) {
         cli_flush_notices();
-        return cli_fail(err);
+        code = cli_fail(err);
+        cli_hint(o->approver.hint);
+        return code;
     }
     /*
      * What is left of the launcher exits by itself while we do: not freeing the manager, which

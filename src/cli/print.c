@@ -56,6 +56,12 @@ int cli_fail(abx_error *err)
     return code;
 }
 
+void cli_hint(const char *hint)
+{
+    if (hint)
+        put_line("36", "hint:", hint);
+}
+
 int cli_misuse(const char *hint, const char *fmt, ...)
 {
     char text[512];
@@ -65,8 +71,7 @@ int cli_misuse(const char *hint, const char *fmt, ...)
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     put_line("31", "agentbox:", text);
-    if (hint)
-        put_line("36", "hint:", hint);
+    cli_hint(hint);
     return EXIT_AGENTBOX;
 }
 

@@ -34,7 +34,7 @@ const size_t run_option_count = ARRAY_LEN(run_options);
 
 /* Values that are known only when the command exists. */
 struct pending {
-    const char *shell_text, *cwd, *timeout, *backend, *config;
+    const char *shell_text, *cwd, *timeout, *backend, *config, *approve;
     bool no_config;
 };
 
@@ -59,6 +59,9 @@ static bool read_special(struct run_options *o, struct pending *p, int id, const
         break;
     case OPTION_BACKEND:
         p->backend = value;
+        break;
+    case OPTION_APPROVE:
+        p->approve = value;
         break;
     case OPTION_CONFIG:
         p->config = value;
@@ -152,6 +155,8 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
     if (p->backend && !str_eq(p->backend, "auto") && !str_eq(p->backend, "native"))
         return cli_misuse("this version has one back end: native", "--backend '%s' is not known",
                           p->backend);
+    if (p->approve && !approver_mode(p->approve, &o->approver.mode))
+        return cli_misuse("ask, deny or yes", "--approve '%s' is not known", p->approve);
     if (p->cwd && abx_command_set_cwd(o->command, p->cwd, err) != ABX_OK)
         return cli_fail(*err);
     if (ns && abx_command_set_timeout(o->command, ns / NSEC_PER_MSEC, err) != ABX_OK)
@@ -196,7 +201,18 @@ int load_config(const char *cwd, const char *file, bool none, abx_config **ret)
     return 0;
 }
 
-static int make_manager(struct run_options *o, const struct pending *p)
+/* Nothing runs without RUN_PROGRAM: then nobody is asked. */
+static void set_approver(struct run_options *o, enum run_shape shape, abx_hooks *hooks)
+{
+    if (shape != RUN_PROGRAM || o->dry_run)
+        o->approver.mode = APPROVE_PLAN;
+    if (o->approver.mode == APPROVE_ASK)
+        hooks->flags |= ABX_KEEP_APPROVALS;
+    hooks->approve = approver_answer;
+    hooks->user = &o->approver;
+}
+
+static int make_manager(struct run_options *o, const struct pending *p, enum run_shape shape)
 {
     abx_error *err = NULL;
     abx_config *config = NULL;
@@ -208,6 +224,7 @@ static int make_manager(struct run_options *o, const struct pending *p)
     abx_hooks_init(&hooks, sizeof hooks);
     hooks.flags = ABX_NO_THREAD | (o->debug ? ABX_TRACE : 0);
     hooks.notice = o->quiet && !o->debug ? NULL : cli_notice;
+    set_approver(o, shape, &hooks);
     if (abx_manager_new(config, &hooks, &o->manager, &err) != ABX_OK)
         code = cli_fail(err);
     abx_config_free(config);
@@ -223,7 +240,7 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
     abx_error *err = NULL;
     size_t count = 0;
 
-    *o = (struct run_options){ .format = "text" };
+    *o = (struct run_options){ .format = "text", .approver = { .signals = -1 } };
     o->operands = argc > 0 ? calloc((size_t)argc, sizeof *o->operands) : NULL;
     if (!entries || !o->operands) {
         free(entries);
@@ -239,7 +256,7 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
     if (code == 0 && !o->help && apply_entries(o->command, entries, count, &err) != ABX_OK)
         code = cli_fail(err);
     if (code == 0 && !o->help)
-        code = make_manager(o, &pending);
+        code = make_manager(o, &pending, shape);
     free(entries);
     return code;
 }

@@ -3,6 +3,7 @@
 #ifndef ABX_CLI_RUN_OPTIONS_H
 #define ABX_CLI_RUN_OPTIONS_H
 
+#include "cli/approve.h"
 #include "cli/cli.h"
 
 extern const struct opt_spec run_options[];
@@ -21,6 +22,7 @@ struct run_options {
     const char *result_path;
     int result_fd; /* once it was opened */
     const char *format;
+    struct approver approver;
     bool dry_run, quiet, help, debug;
     const char **operands; /* RUN_OPERANDS */
     size_t operand_count;

@@ -14,8 +14,6 @@ static const struct gap {
     const char *what;
 } gaps[] = {
     { KEY_ALLOW_GIT_CONFIG, "false", "the repository's configuration is always protected" },
-    { KEY_CLASS_OVERRIDES, NULL, "there is no classifier" },
-    { KEY_CLASS_RULES, NULL, "there is no classifier" },
     { KEY_COMMANDS, NULL, "there are no command wrappers" },
     { KEY_DOCKER, "false", "no socket of the host is let in" },
     { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },

@@ -2,7 +2,7 @@
 /*
  * The records of trust. One file for each project file: its name is the SHA-256 of the path, its
  * first two lines are a version word and the SHA-256 of the content that was accepted; the path
- * follows for people. Written beside and renamed, so that a reader sees the old or the new one.
+ * follows for people.
  *
  * Trusts a directory only if it is ours and nobody else may write it, and a record only if it reads
  * exactly right. What cannot be read is not trusted: asking again is the safe answer.
@@ -10,21 +10,17 @@
 #include "probe/trust.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "base/io.h"
 #include "base/str.h"
+#include "probe/record.h"
 #include "probe/state.h"
 
-#define TRUST_DIRECTORY  "trust"
-#define TRUST_FORMAT     "agentbox-trust-1"
-#define TRUST_MAX_RECORD ((size_t)2 << 20)
+#define TRUST_DIRECTORY "trust"
+#define TRUST_FORMAT    "agentbox-trust-1"
 
 static void record_name(const char *path, char name[SHA256_HEX_BYTES])
 {
@@ -43,17 +39,6 @@ static int put_head(struct buf *b, const uint8_t digest[SHA256_BYTES])
     return buf_printf(b, TRUST_FORMAT "\n%s\n", hex);
 }
 
-static bool record_says(int dir, const char *name, const struct buf *head)
-{
-    _fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    _buf_ struct buf b = { .limit = TRUST_MAX_RECORD };
-    struct stat st;
-
-    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-           !(st.st_mode & 022) && io_read_fd(fd, &b) == 0 && b.len >= head->len &&
-           memcmp(b.data, head->data, head->len) == 0;
-}
-
 bool trust_is_given(const char *const *state_dirs, const char *path,
                     const uint8_t digest[SHA256_BYTES])
 {
@@ -65,34 +50,16 @@ bool trust_is_given(const char *const *state_dirs, const char *path,
     record_name(path, name);
     for (; *state_dirs; state_dirs++) {
         _fd_ int dir = state_open(*state_dirs, TRUST_DIRECTORY, false);
-        if (dir >= 0 && record_says(dir, name, &head))
+        if (dir >= 0 && record_begins(dir, name, &head))
             return true;
     }
     return false;
 }
 
-static int write_record(int dir, const char *name, const struct buf *record)
-{
-    char beside[SHA256_HEX_BYTES + 24];
-
-    (void)snprintf(beside, sizeof beside, "%s.%ld", name, (long)getpid());
-    _fd_ int fd = openat(dir, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST && unlinkat(dir, beside, 0) == 0)
-        fd = openat(dir, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    int r = io_write_all(fd, record->data, record->len);
-    if (r == 0 && renameat(dir, beside, dir, name) < 0)
-        r = -errno;
-    if (r < 0)
-        (void)unlinkat(dir, beside, 0);
-    return r;
-}
-
 int32_t trust_give(const char *const *state_dirs, const char *path,
                    const uint8_t digest[SHA256_BYTES], abx_error **err)
 {
-    _buf_ struct buf record = { .limit = TRUST_MAX_RECORD };
+    _buf_ struct buf record = { .limit = RECORD_MAX };
     char name[SHA256_HEX_BYTES];
     int r = -ENOENT;
     const char *tried = "(no directory)";
@@ -105,7 +72,7 @@ int32_t trust_give(const char *const *state_dirs, const char *path,
     for (; *state_dirs; state_dirs++) {
         _fd_ int dir = state_open(*state_dirs, TRUST_DIRECTORY, true);
         tried = *state_dirs;
-        r = dir < 0 ? dir : write_record(dir, name, &record);
+        r = dir < 0 ? dir : record_write(dir, name, &record);
         if (r == 0)
             return ABX_OK;
     }

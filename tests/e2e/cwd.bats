@@ -183,7 +183,7 @@ works_in() {
         mount -t tmpfs -o mode=777 tmpfs "$1"
         cd "$1"
         shift
-        "$@" run -- sh -c "echo ran >made; cat made; ! touch /etc/abx-made"
+        "$@" run --approve yes -- sh -c "echo ran >made; cat made; ! touch /etc/abx-made"
         [ "$(cat made)" = ran ]
         rm made
         [ -z "$(ls -A .)" ]' - "$W" "${AS[@]}" "$AGENTBOX"
@@ -202,7 +202,7 @@ works_in() {
     for home in unset '' relative /no/such/home /etc/passwd /; do
         words=(env "HOME=$home")
         [ "$home" != unset ] || words=(env -u HOME)
-        run "${AS[@]}" "${words[@]}" "$AGENTBOX" run -- sh -c 'echo ran >made; cat made; touch /etc/abx-made'
+        run "${AS[@]}" "${words[@]}" "$AGENTBOX" run --approve yes -- sh -c 'echo ran >made; cat made; touch /etc/abx-made'
         echo "[$home] $status: $output"
         [ "$(cat made)" = ran ]
         rm made
@@ -244,7 +244,7 @@ works_in() {
     command -v sudo >/dev/null || skip "sudo: not installed"
     sudo -n true 2>/dev/null || skip "sudo: needs a password"
     life_as root
-    sudo -n "$AGENTBOX" run -- sh -c 'id -u >made; ! touch /etc/abx-made 2>/dev/null'
+    sudo -n "$AGENTBOX" run --approve yes -- sh -c 'id -u >made; ! touch /etc/abx-made 2>/dev/null'
     [ "$(cat made)" = 0 ]
     [ ! -e /etc/abx-made ]
     rm made
@@ -266,7 +266,7 @@ works_in() {
     [ "$(id -u)" -eq 0 ] || skip "root: needs root"
     cp "$AGENTBOX" "$BASE/suid" && chmod 4755 "$BASE/suid"
     chown 1001 "$W"
-    run setpriv --reuid=1001 --regid=1001 --clear-groups "$BASE/suid" run -- sh -c 'touch /etc/abx-made /root/abx-made; true'
+    run setpriv --reuid=1001 --regid=1001 --clear-groups "$BASE/suid" run --approve yes -- sh -c 'touch /etc/abx-made /root/abx-made; true'
     [ ! -e /etc/abx-made ] && [ ! -e /root/abx-made ]
 }
 

@@ -15,7 +15,7 @@ private() {
 box_after() {
     local text=$1
     shift
-    private bash -c "$text"$'\n''cd "$1"; shift; exec "$@"' bash "$W" "${AS[@]}" "$BOX" run -q \
+    private bash -c "$text"$'\n''cd "$1"; shift; exec "$@"' bash "$W" "${AS[@]}" "$BOX" run -q --approve yes \
         "${OPTIONS[@]}" --env W="$W" --env D="$D" --env O="$O" --env P="$PAYLOAD" "$@" 3>&-
 }
 

@@ -264,9 +264,10 @@ start_sleeper() {
         box_start -- sh -c 'echo >ready; while [ ! -e first-ends ]; do sleep 0.01; done'
         first=$BOX
         within 5 test -e ready
-        box_start -- sh -c '
-            echo >joined; while [ ! -e go ]; do sleep 0.01; done
-            echo x >.mcp.json; mkdir .claude; ln -s /etc .vscode; touch new && mv new .envrc; true'
+        # In a file: the classifier forbids such a text.
+        printf '%s\n' 'echo >joined; while [ ! -e go ]; do sleep 0.01; done' \
+            'echo x >.mcp.json; mkdir .claude; ln -s /etc .vscode; touch new && mv new .envrc; true' >"$O/late"
+        box_start -- sh "$O/late"
         within 5 test -e joined
         "${AS[@]}" touch first-ends
         wait "$first"

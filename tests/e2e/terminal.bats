@@ -22,7 +22,7 @@ at() {
 
 # at_run ARGS…: for a terminal whose first program is agentbox itself.
 at_run() {
-    at "${AS[@]}" "$AGENTBOX" run "$@"
+    at "${AS[@]}" "$AGENTBOX" run --approve yes "$@"
 }
 
 # at_shell: for a terminal with an interactive shell outside; BOX is the program in it.
@@ -217,7 +217,7 @@ send $BOX run -- true; same 1\r
 expect is same 1
 send $BOX run -- stty raw -echo; same 2\r
 expect is same 2
-send $BOX run -- sh -c 'stty raw -echo; kill -9 $$'; same 3\r
+send $BOX run --approve yes -- sh -c 'stty raw -echo; kill -9 $$'; same 3\r
 expect is same 3
 send $BOX run --timeout 300ms -- sleep 60; same 4\r
 expect is same 4

@@ -13,6 +13,7 @@
 # uid 1001; the suite lists each file twice. Not run as root, there is only "user": ourselves.
 #
 #   box [OPTION…] -- PROGRAM…     runs in the sandbox       inside TEXT    runs shell text there
+#                                 (what needs an approval has it)
 #   start_box …                   … in the background, $BOX_PID
 #   refused NAMES ATTEMPT…        the payload's attempt must end with one of NAMES (E1|E2)
 #   allowed ATTEMPT…              … must work
@@ -102,12 +103,12 @@ as_who() {
 
 # Bounded: an attempt that blocks fails its test, and not the suite.
 box() {
-    (cd "$W" && exec timeout --foreground -k 2 20 "${AS[@]}" "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-)
+    (cd "$W" && exec timeout --foreground -k 2 20 "${AS[@]}" "$BOX" run -q --approve yes "${OPTIONS[@]}" "$@" 3>&-)
 }
 
 # In the background; $BOX_PID is agentbox itself.
 start_box() {
-    (cd "$W" && exec "${AS[@]}" "$BOX" run -q "${OPTIONS[@]}" "$@" 3>&-) &
+    (cd "$W" && exec "${AS[@]}" "$BOX" run -q --approve yes "${OPTIONS[@]}" "$@" 3>&-) &
     BOX_PID=$!
     started+=("$BOX_PID")
 }
@@ -115,6 +116,12 @@ start_box() {
 # Names that the text may use; the rest of the environment is the box's.
 inside() {
     box --env W="$W" --env D="$D" --env O="$O" --env S="$S" --env H="$H" --env P="$PAYLOAD" -c "$1"
+}
+
+# The same for a text that the classifier forbids: it sees a script, and the sandbox does the rest.
+inside_unseen() {
+    printf '%s\n' "$1" >"$X/script"
+    inside ". $X/script"
 }
 
 attempt() {

@@ -49,12 +49,12 @@ everybody() {
 }
 
 box() {
-    "${AS[@]}" "$AGENTBOX" run "$@"
+    "${AS[@]}" "$AGENTBOX" run --approve yes "$@"
 }
 
 # box_start ARGS…: in the background; its pid (the program's own) is in BOX.
 box_start() {
-    "${AS[@]}" "$AGENTBOX" run "$@" 3>&- &
+    "${AS[@]}" "$AGENTBOX" run --approve yes "$@" 3>&- &
     BOX=$!
     BACKGROUND+=("$BOX")
 }

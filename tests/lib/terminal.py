@@ -11,6 +11,7 @@ The script has one step a line:
     size ROWS COLS   resizes the terminal
     signal NAME      to the command that was started
     hangup           closes the terminal
+    shell TEXT       runs it somewhere else, meanwhile
     exit STATUS      the command ends with that status (-N: by signal N)
 Lines that are empty or start with # are skipped. What the screen showed is printed at the end when a
 step fails.
@@ -22,6 +23,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -109,6 +111,8 @@ class Terminal:
             os.kill(self.pid, signal.Signals["SIG" + rest])
         elif word == "hangup":
             self.hangup()
+        elif word == "shell":
+            subprocess.run(["sh", "-c", rest], check=True)
         elif word == "exit":
             self.wait(int(rest))
         else:

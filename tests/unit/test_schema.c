@@ -279,8 +279,6 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
     static const char *const refused[] = {
         "{\"commands\":{\"rm\":false}}",
         "{\"docker\":true}",
-        "{\"classifier\":{\"rules\":[{\"pattern\":\"x\",\"decision\":\"forbidden\"}]}}",
-        "{\"classifier\":{\"overrides\":{\"x\":\"forbidden\"}}}",
         "{\"filesystem\":{\"allowGitConfig\":true}}",
         "{\"network\":{\"allowLocalBinding\":false}}",
         "{\"network\":{\"allowUnixSockets\":[\"/s\"]}}",

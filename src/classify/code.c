@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks at inline code for words that show what it does. That is no analysis: code can hide, and
+ * only the sandbox stops it then. It catches what is written plainly, and decoding that serves to
+ * hide. awk and sed are languages of their own: in them only their ways to start a program count.
+ */
+#include "classify/code.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "classify/rules.h"
+
+/* Blank-separated pieces of text, case ignored. */
+#define RUNS                                                                                       \
+    "os.system subprocess popen pty.spawn os.exec os.spawn getoutput child_process execsync "      \
+    "spawnsync execfile spawn( shell_exec passthru proc_open pcntl_exec os.execute system( "       \
+    "system: kernel.exec open3 processbuilder runtime.exec runtime.getruntime bun.spawn bun.$ "    \
+    "deno.command deno.run posix_spawn ctypes runcommand shell-command call-process do(shell "     \
+    "exec(\" exec(' %x( %x{ qx( qx{ qx/ shell:"
+#define DELETES                                                                                    \
+    "rmtree os.remove os.unlink os.rmdir unlink rmdir fs.rm rmsync rimraf fileutils.rm "           \
+    "file.delete dir.delete remove_tree deno.remove os.removedirs shutil.move .unlink("
+#define NETWORK                                                                                    \
+    "socket urllib requests.get requests.post requests.put http.client httplib httpx aiohttp "     \
+    "fetch( http.get https.get http.request https.request net.connect net/http open-uri lwp:: "    \
+    "http::tiny ftplib smtplib paramiko fsockopen curl_init websocket xmlrpc net.createconnection"
+#define SECRETS                                                                                    \
+    ".ssh/ id_rsa id_ed25519 .aws/ /etc/shadow .netrc .npmrc .pypirc .git-credentials .kube/ "     \
+    ".gnupg .env' .env\" .bash_history .git/hooks .claude/ keyring"
+#define HIDES                                                                                      \
+    "b64decode base64 atob( fromhex __import__ getattr(os unhexlify codecs.decode marshal.loads "  \
+    "pickle.loads exec(compile rot13 pack(\"H pack('H fromcharcode decode64"
+
+static bool acts(const char *code)
+{
+    return text_has_any(code, RUNS) || text_has_any(code, DELETES) || text_has_any(code, NETWORK) ||
+           text_has_any(code, SECRETS) || text_has_any(code, HIDES);
+}
+
+static enum code_sight look_at(const struct subject *s, const char *code)
+{
+    if (strchr(code, WORD_HOLE) && strspn(code, "\x01 ") == strlen(code))
+        return CODE_ACTS;
+    if (strcmp(s->name, "osascript") == 0 && text_has(code, "do shell script"))
+        return CODE_ACTS;
+    if (list_has("perl ruby php", s->name) &&
+        (strchr(code, '`') || bytes_have_word(code, strlen(code), "system") ||
+         bytes_have_word(code, strlen(code), "exec")))
+        return CODE_ACTS;
+    return acts(code) ? CODE_ACTS : CODE_QUIET;
+}
+
+/* print | "sh", "date" | getline, system(…). Bars in strings are text, "||" is an operator. */
+static enum code_sight look_at_awk(const char *code)
+{
+    bool string = false, prints = false;
+
+    if (text_has_any(code, "system( /inet/ @load " SECRETS) || text_has(code, "> \"/") ||
+        text_has(code, ">\"/"))
+        return CODE_ACTS;
+    for (const char *at = code; *at; at++) {
+        if (*at == '\\' && at[1]) {
+            at++;
+        } else if (*at == '"') {
+            string = !string;
+        } else if (!string && strchr(";{}\n", *at)) {
+            prints = false;
+        } else if (!string && strncmp(at, "print", 5) == 0) {
+            prints = true;
+        } else if (!string && *at == '|') {
+            const char *next = at + 1 + strspn(at + 1, " &");
+
+            if (at[1] == '|')
+                at++;
+            else if (strncmp(next, "getline", 7) == 0 || (prints && *next != '/'))
+                return CODE_ACTS;
+        }
+    }
+    return CODE_QUIET;
+}
+
+/* The e command, the e flag of s, and r or w of files that matter are not told from text easily. */
+static enum code_sight look_at_sed(const char *code)
+{
+    const char *at = code + strspn(code, " \t0123456789,$!");
+
+    if (text_has(code, "w /etc/") || text_has(code, "w /usr/") || text_has_any(code, SECRETS))
+        return CODE_ACTS;
+
+    if (*at == '/') { /* an address */
+        const char *end = strchr(at + 1, '/');
+
+        at = end ? end + 1 : at;
+    }
+    at += strspn(at, " \t{");
+    if (*at == 'e' && (at[1] == ' ' || at[1] == '\0' || at[1] == ';'))
+        return CODE_ACTS;
+    if (*at != 's' || !at[1])
+        return CODE_QUIET;
+    char delimiter = at[1];
+    unsigned seen = 0;
+
+    for (at += 1; *at; at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        else if (*at == delimiter && ++seen == 3)
+            break;
+    }
+    size_t flags = *at ? strcspn(at + 1, ";}\n ") : 0;
+
+    return flags > 0 && memchr(at + 1, 'e', flags) ? CODE_ACTS : CODE_QUIET;
+}
+
+static const char *flags_with_code(const char *name)
+{
+    if (list_has("python pypy expect tclsh", name))
+        return "c";
+    if (strcmp(name, "perl") == 0 || strcmp(name, "julia") == 0)
+        return "eE";
+    if (list_has("node nodejs", name))
+        return "ep";
+    if (strcmp(name, "php") == 0)
+        return "rRB";
+    return "e";
+}
+
+static enum code_sight worse(enum code_sight a, enum code_sight b)
+{
+    return a > b ? a : b;
+}
+
+static enum code_sight look_at_flags(const struct subject *s)
+{
+    const char *letters = flags_with_code(s->name);
+    enum code_sight sight = CODE_NONE;
+    struct flags f;
+    enum flag_kind kind;
+
+    flags_init(&f, s->args, s->count, letters, "eval print expression");
+    f.stop_at_operand = list_has("python pypy node nodejs php lua luajit", s->name);
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        bool code = (kind == FLAG_SHORT && strchr(letters, f.letter)) ||
+                    (kind == FLAG_LONG && list_has_n("eval print", f.name, f.name_len));
+
+        if (code && f.value)
+            sight = worse(sight, look_at(s, f.value));
+        if (kind == FLAG_OPERAND && strcmp(s->name, "deno") == 0 && word_is(f.word, "eval") &&
+            f.next < f.count)
+            sight = worse(sight, look_at(s, f.words[f.next].text));
+    }
+    return sight;
+}
+
+static enum code_sight look_at_script(const struct subject *s, bool awk)
+{
+    struct flags f;
+    enum flag_kind kind;
+    enum code_sight sight = CODE_NONE;
+    bool given = false;
+
+    flags_init(&f, s->args, s->count, awk ? "vFfiel" : "efl", "expression file assign source");
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        const char *code = NULL;
+
+        if ((kind == FLAG_SHORT && f.letter == 'e') ||
+            (kind == FLAG_LONG && (flags_is_long(&f, "expression") || flags_is_long(&f, "source"))))
+            code = f.value;
+        else if (kind == FLAG_OPERAND && !given)
+            code = f.word->text;
+        given |= code || (kind == FLAG_SHORT && f.letter == 'f');
+        if (code)
+            sight = worse(sight, awk ? look_at_awk(code) : look_at_sed(code));
+    }
+    return sight;
+}
+
+static enum code_sight look_at_input(const struct subject *s)
+{
+    enum code_sight sight = CODE_NONE;
+
+    for (size_t i = 0; i < s->call->redirect_count; i++) {
+        const struct redirect *r = &s->call->redirects[i];
+
+        if (r->op == REDIRECT_TEXT && r->fd == 0)
+            sight = worse(sight, look_at(s, r->target.text));
+    }
+    return sight;
+}
+
+enum code_sight code_look(const struct subject *s)
+{
+    if (list_has("awk gawk mawk nawk", s->name))
+        return look_at_script(s, true);
+    if (list_has("sed gsed", s->name))
+        return look_at_script(s, false);
+    enum code_sight sight = look_at_flags(s);
+
+    return sight == CODE_NONE ? look_at_input(s) : sight;
+}
+
+MATCH(inline_code)
+{
+    return code_look(s) == CODE_ACTS;
+}
+
+MATCH(quiet_code)
+{
+    return code_look(s) == CODE_QUIET;
+}

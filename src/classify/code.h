@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code that is written in a command: python -c, perl -e, awk programs, and text on their input. */
+#ifndef ABX_CLASSIFY_CODE_H
+#define ABX_CLASSIFY_CODE_H
+
+#include "classify/subject.h"
+
+enum code_sight {
+    CODE_NONE,  /* no code in the command */
+    CODE_QUIET, /* nothing seen that matters */
+    CODE_ACTS,  /* runs programs, deletes, uses the network, reads secrets, or hides what it does */
+};
+enum code_sight code_look(const struct subject *s);
+
+#endif

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matchers: tools that act outside of the project. The verb is found behind the tool's own flags
+ * (docker -H h run, apt -y install), which are the two strings in each call of verb_of.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "classify/rules.h"
+#include "classify/writes.h"
+
+/* ---- rights and users ---- */
+
+MATCH(sudo)
+{
+    return !(s->count == 1 && args_have(s, "--help --version -V -h"));
+}
+
+MATCH(su)
+{
+    if (strcmp(s->name, "setpriv") == 0)
+        return !args_want_info(s) && !args_have(s, "--dump -d");
+    return !(s->count == 1 && args_have(s, "--help --version -V -h"));
+}
+
+MATCH(users)
+{
+    if (args_want_info(s))
+        return false;
+    return !(strcmp(s->name, "passwd") == 0 && s->count <= 2 && args_have(s, "-S --status"));
+}
+
+MATCH(permission)
+{
+    return !args_have(s, "--help --version");
+}
+
+MATCH(kill)
+{
+    return !args_have(s, "-l --list -L --table --help --version");
+}
+
+MATCH(escape)
+{
+    return !args_want_info(s);
+}
+
+MATCH(mounts)
+{
+    return s->count > 0 && !args_want_info(s) &&
+           !(s->count == 1 && args_have(s, "-l --list --show -v")) &&
+           !(strcmp(s->name, "losetup") == 0 && args_have(s, "-a --all"));
+}
+
+/* ---- packages ---- */
+
+MATCH(system_install)
+{
+    const char *verb = verb_of(s, 0, "otacqCD", "option target-release config installroot root");
+
+    if (list_has("winget choco", s->name))
+        return list_has("install upgrade uninstall", verb);
+    if (strcmp(s->name, "scoop") == 0)
+        return list_has("install update uninstall", verb);
+    if (strcmp(s->name, "pacman") == 0)
+        return args_have_short(s, "SRU") && !args_have(s, "-Ss -Si -Sl -Sg");
+    if (strcmp(s->name, "dpkg") == 0)
+        return args_have_short(s, "irP") || args_have_long(s, "install") ||
+               args_have_long(s, "remove") || args_have_long(s, "purge");
+    if (strcmp(s->name, "rpm") == 0)
+        return args_have_short(s, "iUeF") && !args_have_short(s, "q");
+    if (list_has("apk", s->name))
+        return list_has("add del upgrade fix", verb);
+    if (strcmp(s->name, "emerge") == 0)
+        return s->count > 0 && !args_have(s, "-s --search --info -p --pretend --version");
+    return list_has("install remove purge autoremove upgrade dist-upgrade full-upgrade reinstall "
+                    "uninstall erase groupinstall localinstall downgrade dup refresh-hold tap",
+                    verb) ||
+           (list_has("yum dnf zypper", s->name) && list_has("update in rm up", verb));
+}
+
+static bool npm_installs(const char *verb)
+{
+    return list_has("install i add ci in ins isntall install-test it link uninstall update "
+                    "upgrade remove rm un dedupe rebuild",
+                    verb);
+}
+
+MATCH(global_install)
+{
+    const char *verb = verb_of(s, 0, "C", "prefix dir filter workspace registry cwd");
+
+    if (strcmp(s->name, "yarn") == 0)
+        return strcmp(verb, "global") == 0 && list_has("add remove upgrade", verb_of(s, 1, "", ""));
+    return npm_installs(verb) && args_have(s, "-g --global --location=global");
+}
+
+static bool python_installs(const struct subject *s)
+{
+    for (size_t i = 0; i + 2 < s->count; i++) {
+        if (word_is(&s->args[i], "-m"))
+            return (str_has_prefix(s->args[i + 1].text, "pip") ||
+                    word_is(&s->args[i + 1], "ensurepip")) &&
+                   (args_have(s, "install uninstall download wheel") ||
+                    word_is(&s->args[i + 1], "ensurepip"));
+        if (!word_is_flag(&s->args[i]))
+            return false;
+    }
+    return false;
+}
+
+MATCH(package_install)
+{
+    const char *name = s->name;
+    const char *verb = verb_of(s, 0, "Cpn",
+                               "prefix dir filter workspace registry cwd directory "
+                               "project python manifest-path cache-dir proxy name");
+
+    if (list_has("npm pnpm bun", name))
+        return npm_installs(verb);
+    if (strcmp(name, "yarn") == 0)
+        return list_has("install add up upgrade remove link", verb);
+    if (strcmp(name, "uv") == 0)
+        return list_has("add remove sync", verb) ||
+               (list_has("pip tool python", verb) &&
+                list_has("install uninstall sync", verb_of(s, 1, "p", "directory project python")));
+    if (list_has("poetry pipenv", name))
+        return list_has("add install update remove uninstall sync", verb);
+    if (list_has("python pypy py", name))
+        return python_installs(s);
+    if (strcmp(name, "composer") == 0)
+        return list_has("install require update remove", verb);
+    if (strcmp(name, "pip") == 0)
+        return list_has("install uninstall download wheel", verb);
+    if (list_has("cpan cpanm", name))
+        return s->count > 0 && !args_want_info(s);
+    return list_has("install uninstall", verb) ||
+           (strcmp(name, "gem") == 0 && args_have(s, "update"));
+}
+
+/* ---- things that others see ---- */
+
+MATCH(publish)
+{
+    const char *verb = verb_of(s, 0, "C", "prefix dir filter workspace registry cwd chdir stack");
+
+    if (list_has("terraform tofu terragrunt", s->name))
+        return list_has("apply destroy import taint state force-unlock", verb) &&
+               !args_have(s, "list show");
+    if (list_has("pulumi cdk sls serverless", s->name))
+        return list_has("up destroy deploy remove refresh", verb);
+    if (strcmp(s->name, "ansible-playbook") == 0)
+        return !args_want_info(s) && !args_have(s, "--syntax-check --check --list-hosts");
+    if (strcmp(s->name, "gem") == 0)
+        return list_has("push yank", verb);
+    if (strcmp(s->name, "twine") == 0)
+        return strcmp(verb, "upload") == 0;
+    return list_has("publish unpublish login adduser yank owner deprecate dist-tag", verb);
+}
+
+MATCH(settings)
+{
+    static const char changes[] = "add del delete set flush change replace append up down";
+
+    if (args_want_info(s))
+        return false;
+    if (strcmp(s->name, "ip") == 0)
+        return list_has(changes, verb_of(s, 1, "nf", "netns family"));
+    if (strcmp(s->name, "sysctl") == 0) {
+        for (size_t i = 0; i < s->count; i++) {
+            if (strchr(s->args[i].text, '=') || list_has("-w -p --write --system", s->args[i].text))
+                return true;
+        }
+        return false;
+    }
+    if (list_has("timedatectl hostnamectl localectl", s->name))
+        return str_has_prefix(verb_of(s, 0, "", ""), "set-");
+    return s->count > 0 && !args_have(s, "-l --list status");
+}
+
+/* ---- containers and clusters ---- */
+
+#define DOCKER_SHORT "Hlc"
+#define DOCKER_LONG  "host log-level context config tlscacert tlscert tlskey connection url"
+
+static const char *docker_verb(const struct subject *s, size_t n)
+{
+    return verb_of(s, n, DOCKER_SHORT, DOCKER_LONG);
+}
+
+MATCH(docker_build)
+{
+    const char *verb = docker_verb(s, 0), *second = docker_verb(s, 1);
+
+    if (list_has("build push pull bud login import load save commit", verb))
+        return true;
+    return list_has("image buildx builder", verb) &&
+           list_has("build push pull bake load save import", second);
+}
+
+MATCH(docker_container)
+{
+    const char *verb = docker_verb(s, 0), *second = docker_verb(s, 1);
+
+    if (strchr(verb, WORD_HOLE))
+        return true;
+    if (list_has("run exec stop rm restart kill pause unpause start create cp update rename rmi "
+                 "attach",
+                 verb))
+        return true;
+    if (strcmp(verb, "system") == 0)
+        return strcmp(second, "prune") == 0;
+    if (strcmp(verb, "container") == 0 &&
+        list_has("run exec stop restart kill pause unpause start create cp", second))
+        return true;
+    return list_has("volume image container network builder", verb) &&
+           list_has("rm prune remove", second);
+}
+
+MATCH(docker_compose)
+{
+    bool plugin = strcmp(s->name, "docker-compose") != 0;
+    size_t at = 0;
+
+    if (plugin) {
+        if (strcmp(docker_verb(s, 0), "compose") != 0)
+            return false;
+        at = 1;
+    }
+    return list_has("up down restart rm stop kill run start create",
+                    verb_of(s, at, "Hlcfp",
+                            DOCKER_LONG " file project-name profile env-file "
+                                        "project-directory"));
+}
+
+MATCH(kubernetes)
+{
+    const char *verb = verb_of(s, 0, "nsv",
+                               "namespace context cluster kubeconfig user server token as as-group "
+                               "kube-context cache-dir request-timeout");
+
+    if (strchr(verb, WORD_HOLE))
+        return true;
+    if (strcmp(s->name, "k9s") == 0)
+        return !args_want_info(s) && !arg_is(s, 0, "version info help");
+    if (strcmp(s->name, "helm") == 0)
+        return list_has("install upgrade uninstall delete rollback push", verb);
+    return list_has(
+        "exec run delete apply create edit patch scale rollout cp replace set label "
+        "annotate drain cordon uncordon taint expose autoscale attach debug port-forward "
+        "proxy new-app login",
+        verb);
+}
+
+/* ---- git ---- */
+
+MATCH(git_write)
+{
+    const struct word *rest;
+    size_t count;
+    const char *verb = git_verb(s, &rest, &count);
+
+    if (strchr(verb, WORD_HOLE)) {
+        s->reason = "What git will do is only known when it runs.";
+        return true;
+    }
+    if (list_has("push pull clone fetch reset rebase merge filter-branch filter-repo send-email "
+                 "svn p4 ls-remote",
+                 verb))
+        return strcmp(verb, "ls-remote") != 0;
+    if (strcmp(verb, "clean") == 0) {
+        for (size_t i = 0; i < count; i++) {
+            if (list_has("-n --dry-run", rest[i].text))
+                return false;
+        }
+        return true;
+    }
+    if (strcmp(verb, "reflog") == 0)
+        return count > 0 && list_has("expire delete", rest[0].text);
+    return strcmp(verb, "submodule") == 0 && count > 0 && word_is(&rest[count - 1], "update");
+}
+
+MATCH(stash_drop)
+{
+    const struct word *rest;
+    size_t count;
+
+    return strcmp(git_verb(s, &rest, &count), "stash") == 0 && count > 0 &&
+           list_has("drop clear", rest[0].text);
+}
+
+/* The parts that git runs are judged by themselves; this names the setting. */
+MATCH(git_config)
+{
+    static const char runs[] = "core.pager core.editor core.sshcommand core.fsmonitor core.askpass "
+                               "core.hookspath sequence.editor diff.external gpg.program "
+                               "credential.helper alias. pager. .textconv .smudge .clean filter. "
+                               "core.gitproxy protocol.ext";
+    static const char plain[] = "cat less more true false";
+    bool sets = strcmp(git_verb(s, NULL, NULL), "config") == 0;
+
+    for (size_t i = 0; i + 1 < s->count; i++) {
+        const char *text = s->args[i + 1].text, *equals = strchr(text, '=');
+
+        if (word_is(&s->args[i], "-c") && equals && text_has_any(text, runs) &&
+            !list_has(plain, equals + 1) && equals[1])
+            return true;
+        if (str_has_prefix(s->args[i].text, "--config-env") ||
+            str_has_prefix(s->args[i].text, "--exec-path="))
+            return true;
+        if (sets && !word_is_flag(&s->args[i]) && strchr(s->args[i].text, '.') &&
+            text_has_any(s->args[i].text, runs) && !str_has_prefix(s->args[i].text, "alias.") &&
+            !list_has(plain, text) && i > 0 &&
+            !list_has("--get --get-all --unset -l", s->args[i - 1].text))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the network ---- */
+
+MATCH(ssh)
+{
+    return !(s->count == 1 && word_is(&s->args[0], "-V"));
+}
+
+MATCH(transfer)
+{
+    return !args_have(s, "--version --help") && s->count > 0;
+}
+
+static bool is_no_file(const char *value)
+{
+    return !value || list_has("- /dev/null /dev/stdout /dev/stderr NUL nul", value);
+}
+
+MATCH(download)
+{
+    struct flags f;
+    enum flag_kind kind;
+
+    if (strcmp(s->name, "curl") != 0)
+        return s->count > 0 && !args_have(s, "--help -h --version -V");
+    flags_init(&f, s->args, s->count, "oHdXuAbceFmTwxDEKPQrtyYzC",
+               "output header data request user user-agent cookie cookie-jar form max-time "
+               "upload-file write-out proxy output-dir data-raw data-binary url");
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        if (kind == FLAG_SHORT && (f.letter == 'O' || (f.letter == 'o' && !is_no_file(f.value))))
+            return true;
+        if (kind == FLAG_LONG &&
+            (list_has_n("remote-name remote-name-all", f.name, f.name_len) ||
+             (list_has_n("output", f.name, f.name_len) && !is_no_file(f.value))))
+            return true;
+    }
+    return false;
+}
+
+MATCH(scan)
+{
+    return !args_want_info(s);
+}
+
+static bool iptables_looks(const struct subject *s)
+{
+    bool lists = false;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const char *text = s->args[i].text;
+
+        if (list_has("-L --list -S --list-rules -nL -vL -nvL -vnL -Ln -Lnv -Lvn", text))
+            lists = true;
+        else if (list_has("-t --table", text))
+            i++;
+        else if (word_is_flag(&s->args[i]) &&
+                 !list_has("-n --numeric -v --verbose --line-numbers -x --exact -w --wait -nv",
+                           text))
+            return false;
+    }
+    return lists;
+}
+
+MATCH(firewall)
+{
+    if (args_want_info(s))
+        return false;
+    if (list_has("iptables ip6tables ebtables", s->name))
+        return !iptables_looks(s);
+    if (strcmp(s->name, "ufw") == 0)
+        return !arg_is(s, 0, "status version");
+    if (strcmp(s->name, "nft") == 0)
+        return strcmp(verb_of(s, 0, "", ""), "list") != 0;
+    if (strcmp(s->name, "netsh") == 0)
+        return !args_have(s, "show");
+    if (strcmp(s->name, "firewall-cmd") != 0)
+        return true;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->args[i].text[0] == '-' &&
+            !list_has("--list-all --list-all-zones --state --get-active-zones --list-ports "
+                      "--list-services",
+                      s->args[i].text))
+            return true;
+    }
+    return s->count == 0;
+}
+
+/* ---- services, times, databases ---- */
+
+MATCH(services)
+{
+    const char *verb = verb_of(s, 0, "tpHMnso", "type state property host machine lines output");
+
+    if (strcmp(s->name, "systemctl") == 0)
+        return *verb && !list_has("status is-active is-enabled is-failed show list-units "
+                                  "list-unit-files list-timers list-sockets list-dependencies cat "
+                                  "list-jobs help is-system-running show-environment get-default",
+                                  verb);
+    if (strcmp(s->name, "launchctl") == 0)
+        return *verb && !list_has("list print blame help version", verb);
+    if (list_has("service rc-service", s->name))
+        return s->count > 0 && !arg_is(s, 1, "status") && !args_have(s, "--status-all");
+    if (strcmp(s->name, "sc") == 0)
+        return arg_is(s, 0, "start stop create delete config");
+    if (strcmp(s->name, "systemd-run") == 0)
+        return !args_want_info(s);
+    return list_has("start stop restart reload", verb);
+}
+
+MATCH(cron)
+{
+    if (args_want_info(s))
+        return false;
+    if (strcmp(s->name, "crontab") == 0)
+        return !(args_have(s, "-l") && !args_have(s, "-e -r -i"));
+    return !(strcmp(s->name, "at") == 0 && s->count <= 2 && args_have(s, "-c -l"));
+}
+
+static bool db_info(const struct subject *s)
+{
+    return args_have(s, "--help --version") || (s->count == 1 && word_is(&s->args[0], "-V"));
+}
+
+MATCH(db_backup)
+{
+    if (strcmp(s->name, "redis-cli") == 0)
+        return args_have(s, "SAVE BGSAVE save bgsave --rdb");
+    return !db_info(s);
+}
+
+MATCH(db_client)
+{
+    if (strcmp(s->name, "redis-cli") == 0 && s->count > 0 && args_have(s, "ping PING"))
+        return false;
+    return !db_info(s);
+}
+
+/* ---- the shell itself ---- */
+
+MATCH(eval)
+{
+    return s->count > 0;
+}
+
+MATCH(background)
+{
+    if (strcmp(s->name, "tmux") == 0)
+        return list_has("new-session new new-window neww", verb_of(s, 0, "LSf", ""));
+    if (strcmp(s->name, "screen") == 0)
+        return s->count > 0 && !args_have(s, "-ls -list -v --version --help");
+    if (strcmp(s->name, "setsid") == 0)
+        return args_have_short(s, "f") || args_have_long(s, "fork");
+    return !(s->count == 1 && args_have(s, "--help --version"));
+}
+
+MATCH(in_place)
+{
+    return writes_in_place(s);
+}

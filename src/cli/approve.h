@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who answers when a command needs an approval: --approve ask|deny|yes. */
+#ifndef ABX_CLI_APPROVE_H
+#define ABX_CLI_APPROVE_H
+
+#include "cli/cli.h"
+
+enum approve_mode {
+    APPROVE_ASK,  /* on the controlling terminal */
+    APPROVE_DENY, /* nobody */
+    APPROVE_YES,  /* whoever wrote the option */
+    APPROVE_PLAN, /* nothing will run: go on, and say that a run would ask */
+};
+
+struct approver {
+    enum approve_mode mode;
+    int signals;      /* a signalfd that says when the user wants to stop; -1: none */
+    const char *hint; /* why nobody was asked, and what to do; NULL: somebody was */
+};
+
+/* "ask", "deny" or "yes". */
+bool approver_mode(const char *word, enum approve_mode *ret);
+/* An abx_approve_fn; user is the struct approver. */
+int32_t approver_answer(void *user, const abx_question *question);
+
+#endif

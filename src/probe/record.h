@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small files in a directory of ours (state.h), each a yes that the user once said. */
+#ifndef ABX_PROBE_RECORD_H
+#define ABX_PROBE_RECORD_H
+
+#include "base/buf.h"
+#include "base/defs.h"
+
+#define RECORD_MAX ((size_t)2 << 20)
+
+/* Whether the record exists, is ours alone, and begins with these bytes. */
+bool record_begins(int dir, const char *name, const struct buf *head);
+/* Replaces it: a reader sees the old or the new one. 0 or -errno. */
+int record_write(int dir, const char *name, const struct buf *record);
+
+#endif
