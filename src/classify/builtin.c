@@ -128,8 +128,11 @@ bool assign_word(struct walker *w, const struct context *cx, const struct shell_
         return false;
     if (word->flags & SHELL_WORD_ARRAY)
         return assign_array(w, word);
-    if (word->flags & SHELL_WORD_CR && ret->value.len > 0)
-        ret->value.flags |= WORD_UNKNOWN;
+    if ((word->flags & SHELL_WORD_CR) && ret->value.len > 0) { /* as it is with arguments */
+        ret->value.text = arena_strndup(w->arena, ret->value.text, --ret->value.len);
+        if (!ret->value.text)
+            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+    }
     if (keep)
         assign_text(w, word->raw, len, append, &ret->value);
     return true;
