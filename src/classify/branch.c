@@ -70,8 +70,11 @@ static bool loop_pass(struct walker *w, const struct shell_command *command,
 {
     const struct shell_list *lists[] = { command->first, command->second };
     size_t mark = scope_mark(w->scope);
-    bool ok = walk_step(w);
+    struct jump *jump = walk_jump_begin(w, true);
+    bool ok = jump && walk_step(w);
 
+    if (!jump)
+        return false;
     w->unsure++;
     w->branches++;
     if (command->kind == COMMAND_FOR && value)
@@ -85,6 +88,7 @@ static bool loop_pass(struct walker *w, const struct shell_command *command,
     w->branches--;
     w->unsure--;
     *ret_changed = scope_merge(w->scope, mark) > 0;
+    *ret_changed |= walk_jump_end(w, jump);
     return ok;
 }
 

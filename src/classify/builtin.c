@@ -128,8 +128,11 @@ bool assign_word(struct walker *w, const struct context *cx, const struct shell_
         return false;
     if (word->flags & SHELL_WORD_ARRAY)
         return assign_array(w, word);
-    if (word->flags & SHELL_WORD_CR && ret->value.len > 0)
-        ret->value.flags |= WORD_UNKNOWN;
+    if ((word->flags & SHELL_WORD_CR) && ret->value.len > 0) { /* as it is with arguments */
+        ret->value.text = arena_strndup(w->arena, ret->value.text, --ret->value.len);
+        if (!ret->value.text)
+            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+    }
     if (keep)
         assign_text(w, word->raw, len, append, &ret->value);
     return true;
@@ -224,7 +227,7 @@ static void declare_option(struct walker *w, struct declare *d, const char *opti
             d->flags |= SYMBOL_READONLY;
         if (strchr("iulcA", *option))
             d->flags |= SYMBOL_ODD;
-        if (*option == 'n')
+        if (*option == 'n' && d->locals)
             w->scope->poisoned = true; /* a reference: any name may be another one */
     }
 }
@@ -274,8 +277,6 @@ static bool builtin_declare(struct walker *w, const struct word *words, size_t c
         declare_option(w, &d, words[i].text);
     if (d.functions || d.prints)
         return true;
-    if (is_export && words[0].len == 6)
-        d.flags &= ~SYMBOL_ODD; /* export -n takes away; it is no reference */
     for (; i < count; i++) {
         if (!declare_one(w, &d, &words[i]))
             return false;
@@ -312,9 +313,24 @@ static bool builtin_unset(struct walker *w, const struct word *words, size_t cou
 static bool builtin_eval(struct walker *w, const struct word *words, size_t count)
 {
     (void)words;
-    if (count > 1)
-        scope_forget_all(w->scope);
-    return true;
+    if (count <= 1)
+        return true;
+    scope_forget_all(w->scope);
+    return walk_jump_take(w, true, true);
+}
+
+static bool builtin_break(struct walker *w, const struct word *words, size_t count)
+{
+    (void)words;
+    (void)count;
+    return walk_jump_take(w, true, false);
+}
+
+static bool builtin_return(struct walker *w, const struct word *words, size_t count)
+{
+    (void)words;
+    (void)count;
+    return walk_jump_take(w, false, true);
 }
 
 static bool builtin_set(struct walker *w, const struct word *words, size_t count)
@@ -414,14 +430,34 @@ static const struct builtin_row { /* sorted */
     const char *name;
     bool (*apply)(struct walker *w, const struct word *words, size_t count);
 } builtin_rows[] = {
-    { ".", builtin_eval },           { "alias", builtin_alias }, { "cd", builtin_cd },
-    { "declare", builtin_declare },  { "eval", builtin_eval },   { "export", builtin_declare },
-    { "getopts", builtin_read },     { "let", builtin_let },     { "local", builtin_declare },
-    { "mapfile", builtin_read },     { "popd", builtin_popd },   { "printf", builtin_printf },
-    { "pushd", builtin_pushd },      { "read", builtin_read },   { "readarray", builtin_read },
-    { "readonly", builtin_declare }, { "set", builtin_set },     { "shift", builtin_shift },
-    { "source", builtin_eval },      { "trap", builtin_trap },   { "typeset", builtin_declare },
-    { "unset", builtin_unset },      { "wait", builtin_read },
+    /* clang-format off */
+    { ".",         builtin_eval },
+    { "alias",     builtin_alias },
+    { "break",     builtin_break },
+    { "cd",        builtin_cd },
+    { "continue",  builtin_break },
+    { "declare",   builtin_declare },
+    { "eval",      builtin_eval },
+    { "export",    builtin_declare },
+    { "getopts",   builtin_read },
+    { "let",       builtin_let },
+    { "local",     builtin_declare },
+    { "mapfile",   builtin_read },
+    { "popd",      builtin_popd },
+    { "printf",    builtin_printf },
+    { "pushd",     builtin_pushd },
+    { "read",      builtin_read },
+    { "readarray", builtin_read },
+    { "readonly",  builtin_declare },
+    { "return",    builtin_return },
+    { "set",       builtin_set },
+    { "shift",     builtin_shift },
+    { "source",    builtin_eval },
+    { "trap",      builtin_trap },
+    { "typeset",   builtin_declare },
+    { "unset",     builtin_unset },
+    { "wait",      builtin_read },
+    /* clang-format on */
 };
 
 static const struct builtin_row *builtin_find(const char *name)
@@ -442,6 +478,26 @@ static const struct builtin_row *builtin_find(const char *name)
     return NULL;
 }
 
+/* In front of these, an assignment stays in some shells. */
+static bool builtin_is_special(const char *name)
+{
+    static const char *const names[] = { ".",     ":",      "break",    "continue", "eval",
+                                         "exec",  "export", "readonly", "return",   "set",
+                                         "shift", "source", "times",    "trap",     "unset" };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_eq(name, names[i]))
+            return true;
+    }
+    return false;
+}
+
+static void builtin_keeps(struct walker *w, const struct call *call)
+{
+    for (size_t i = 0; i < call->assign_count; i++)
+        scope_forget_name(w->scope, call->assigns[i].name, strlen(call->assigns[i].name));
+}
+
 bool builtin_apply(struct walker *w, const struct call *call)
 {
     const struct word *words = call->words;
@@ -460,8 +516,10 @@ bool builtin_apply(struct walker *w, const struct call *call)
         return true;
     if (words[0].flags & (WORD_UNKNOWN | WORD_GLOB)) {
         scope_forget_all(w->scope);
-        return true;
+        return walk_jump_take(w, true, true);
     }
     row = builtin_find(words[0].text);
+    if (call->assign_count > 0 && builtin_is_special(words[0].text))
+        builtin_keeps(w, call);
     return !row || (row->apply(w, words, count) && w->result == WALK_OK);
 }

@@ -129,6 +129,7 @@ static bool function_enter(struct walker *w, struct symbol *symbol, struct funct
     struct frame *frame = walk_alloc(w, 1, sizeof(*frame));
     struct value args = w->scope->args.value;
     struct context inner = *cx;
+    struct jump *jump;
     bool ok, done, general = function_is_general(function, symbol, call, cx, &done);
 
     if (!frame)
@@ -150,8 +151,14 @@ static bool function_enter(struct walker *w, struct symbol *symbol, struct funct
               (struct value){ .kind = general ? VALUE_UNKNOWN : VALUE_LIST,
                               .count = general ? 0 : (uint32_t)(call->count - 1),
                               .items = call->words + 1 });
-    ok = frame_assigns(w, frame, call) && walk_command(w, function->definition->body, &inner);
+    jump = walk_jump_begin(w, false);
+    ok = jump && frame_assigns(w, frame, call) &&
+         walk_command(w, function->definition->body, &inner);
     symbol->active--;
+    if (jump && jump->taken)
+        (void)scope_merge(w->scope, jump->mark);
+    if (jump)
+        (void)walk_jump_end(w, jump);
     frame_leave(w, frame);
     if (args.epoch == w->scope->epoch.value.epoch)
         scope_set(w->scope, &w->scope->args, args);

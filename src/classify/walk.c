@@ -165,17 +165,19 @@ bool walk_subshell(struct walker *w, const struct shell_list *list, const struct
 
 static bool walk_exits(const struct walker *w, const struct shell_command *command);
 
-/* exit, and neither a function nor an alias. */
+/* exit, or return from a function, and neither a function nor an alias. */
 static bool simple_exits(const struct walker *w, const struct shell_command *command)
 {
     const struct shell_word *word = command->words;
     const struct symbol *symbol;
 
     if (command->kind != COMMAND_SIMPLE || command->assigns || !word ||
-        !(word->flags & SHELL_WORD_PLAIN) || word->first.len != 4 ||
-        memcmp(word->first.text, "exit", 4) != 0)
+        !(word->flags & SHELL_WORD_PLAIN))
         return false;
-    symbol = scope_find(w->scope, "exit", 4);
+    if (!(word->first.len == 4 && memcmp(word->first.text, "exit", 4) == 0) &&
+        !(w->frame && word->first.len == 6 && memcmp(word->first.text, "return", 6) == 0))
+        return false;
+    symbol = scope_find(w->scope, word->first.text, word->first.len);
     return !symbol || (!symbol->functions && !symbol->aliases);
 }
 
@@ -238,6 +240,69 @@ bool walk_command(struct walker *w, const struct shell_command *command, const s
     ok = compound_redirects(w, command, &inner) && walk_compound(w, command, &inner);
     w->depth--;
     return ok;
+}
+
+/* ---- jumps ----------------------------------------------------------------------------------- */
+
+struct jump *walk_jump_begin(struct walker *w, bool is_loop)
+{
+    struct jump *jump = walk_alloc(w, 1, sizeof(*jump));
+
+    if (jump) {
+        *jump = (struct jump){ .outer = w->jump, .mark = scope_mark(w->scope) };
+        jump->is_loop = is_loop;
+        w->jump = jump;
+    }
+    return jump;
+}
+
+bool walk_jump_end(struct walker *w, struct jump *jump)
+{
+    bool lost = false;
+
+    w->jump = jump->outer;
+    for (const struct taint *taint = jump->taints; taint; taint = taint->next) {
+        lost |= scope_get(w->scope, taint->symbol).kind > VALUE_UNKNOWN;
+        scope_forget(w->scope, taint->symbol);
+    }
+    return lost;
+}
+
+/* What is different now from the start of the loop or function is so after it, perhaps. */
+static bool jump_taint(struct walker *w, struct jump *jump)
+{
+    struct scope *s = w->scope;
+
+    jump->taken = true;
+    w->steps += (s->change_count - MIN_OF(jump->mark, s->change_count)) / 4;
+    s->stamps++;
+    for (size_t i = jump->mark; i < s->change_count; i++) {
+        struct symbol *symbol = s->changes[i].symbol;
+        struct taint *taint;
+
+        if (symbol->stamp == s->stamps || symbol == &s->epoch || symbol == &s->definitions)
+            continue;
+        symbol->stamp = s->stamps;
+        if (value_equal(&symbol->value, &s->changes[i].value))
+            continue;
+        taint = walk_alloc(w, 1, sizeof(*taint));
+        if (!taint)
+            return false;
+        *taint = (struct taint){ jump->taints, symbol };
+        jump->taints = taint;
+    }
+    return walk_step(w);
+}
+
+bool walk_jump_take(struct walker *w, bool loops, bool functions)
+{
+    for (struct jump *jump = w->jump; jump; jump = jump->outer) {
+        if ((jump->is_loop ? loops : functions) && !jump_taint(w, jump))
+            return false;
+        if (!jump->is_loop)
+            break;
+    }
+    return true;
 }
 
 /* ---- pipelines and lists --------------------------------------------------------------------- */
@@ -407,16 +472,22 @@ static bool outer_exports(struct walker *w, const struct call *outer)
     return !w->scope->failed;
 }
 
-static bool walk_begin(struct walker *w, const struct call *outer, struct context *cx)
+/* *ret_mark: where a scope that is not ours has to go back to. */
+static bool walk_begin(struct walker *w, const struct call *outer, struct context *cx,
+                       size_t *ret_mark)
 {
-    static const struct word start = { .text = "" };
-    struct word cwd = start;
+    struct word cwd = { .text = "" };
 
     if (outer && outer->walker && outer->walker->current == outer && outer->count > 0 &&
         str_eq(outer->words[0].text, "eval")) {
         w->scope = outer->walker->scope;
+        *ret_mark = scope_mark(w->scope);
+        for (size_t i = 0; i < outer->assign_count; i++)
+            assign_text(w, outer->assigns[i].name, strlen(outer->assigns[i].name), false,
+                        &outer->assigns[i].value);
     } else {
         w->scope = &w->own;
+        *ret_mark = 0;
         scope_init(w->scope, w->arena);
         if (outer)
             cwd = (struct word){ .text = outer->cwd, .len = strlen(outer->cwd) };
@@ -464,8 +535,7 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
         ret_problem->steps = w->shell.steps;
         return w->shell.result;
     }
-    if (walk_begin(w, outer, &cx)) {
-        mark = scope_mark(w->scope);
+    if (walk_begin(w, outer, &cx, &mark)) {
         if (walk_list(w, list, &cx) && walk_step(w))
             (void)function_rest(w, &cx);
         if (w->scope != &w->own)

@@ -43,6 +43,17 @@ struct frame { /* a function being walked */
     uint32_t flags;    /* of the context, at its start */
 };
 
+/* Where break, continue and return lead to, and what they would leave there. */
+struct jump {
+    struct jump *outer;
+    size_t mark; /* of the log, at the start of the loop or function */
+    bool is_loop, taken;
+    struct taint {
+        struct taint *next;
+        struct symbol *symbol;
+    } * taints;
+};
+
 struct walker {
     struct arena *arena;
     struct scope *scope; /* own, or that of the shell whose eval this is */
@@ -68,6 +79,7 @@ struct walker {
     uint32_t branches; /* … of which may not run */
     uint32_t rounds;   /* of the loops around us that are walked value by value */
     struct frame *frame;
+    struct jump *jump;           /* the innermost */
     struct function **functions; /* all that were defined */
     size_t function_count, function_cap;
     const struct call *last;    /* visited */
@@ -155,6 +167,9 @@ bool walk_visit_call(struct walker *w, const struct call *call);
 /* What is known of the place goes into the call. */
 void walk_call_context(struct walker *w, struct call *call, const struct context *cx);
 bool walk_compound(struct walker *w, const struct shell_command *command, const struct context *cx);
+struct jump *walk_jump_begin(struct walker *w, bool is_loop);
+bool walk_jump_end(struct walker *w, struct jump *jump); /* after the merge; something was lost */
+bool walk_jump_take(struct walker *w, bool loops, bool functions);
 bool walk_list_exits(const struct walker *w, const struct shell_list *list); /* it ends in exit */
 
 #endif

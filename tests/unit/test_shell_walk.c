@@ -85,6 +85,7 @@ static void eval_knows_the_shell_around_it(void **state)
     check_nested("X=/; eval 'rm $X'", "X=/ ; eval 'rm $X' ; rm /");
     check_nested("f() { rm \"$1\"; }; eval 'f /'", "eval 'f /' ; rm /");
     check_nested("eval 'X=1; a $X'; b $X", "eval 'X=1; a $X' ; X=1 ; a 1 ; b <>+ {c}");
+    check_nested("X=1; X=/ eval 'rm $X'", "X=1 ; X=/ eval 'rm $X' ; rm /");
     check_nested("X=1; (eval 'X=2'); a $X", "X=1 ; eval X=2 ; X=2 ; a 1");
 }
 
@@ -204,7 +205,8 @@ static const char *const hostile[][3] = {
     { "", "set -- \"$@\" a;", "" }, { "X=1", " && X=2", " || X=3" }, { "a", " && X=2", " || exit" },
     { "x='a a a a a a a a';", "$x ", "" }, { "", "if a; then X=1; else X=2; fi;", "" },
     { "X=1;", "while a; do X=$X$X; done;", "" }, { "", "((x=1));", "" }, { "", "let x=1;", "" },
-    { "", "cat <<E\n$(a)\n", "" },
+    { "", "cat <<E\n$(a)\n", "" }, { "f() { ", "X=1; return; ", "}; f; f" },
+    { "while a; do ", "X=$X; break; ", "done" },
     /* clang-format on */
 };
 
