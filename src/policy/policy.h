@@ -27,7 +27,7 @@ const char *access_name(uint32_t access); /* "exclude", "ro", "rw" */
 #define RULE_STORE      0x8u /* RW: a program's data, not a place where people work */
 #define RULE_WORKDIR    0x10u /* RW: the working directory, granted because it is that */
 #define RULE_PROTECT    0x20u /* only narrows; never makes visible what another rule hides */
-#define RULE_NURSERY    0x80u /* only while none of the preset's grants below its directory exists */
+#define RULE_NURSERY    0x80u /* only while none of the preset's grants below it exists */
 #define RULE_NAME       0x40u /* of names.def: yields to every other rule of its origin */
 
 struct policy_rule {

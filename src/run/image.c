@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher lies inside the library (an .incbin at build time) and is copied into a memfd once
- * per manager, when the first command needs it. The memfd is sealed before anything runs from it: nobody, the command included, can
- * change the program that guards it, and there is no file to find, replace or forget.
+ * per manager, when the first command needs it. The memfd is sealed before anything runs from it:
+ * nobody, the command included, can change the program that guards it, and there is no file to
+ * find, replace or forget.
  */
 #include "run/image.h"
 
