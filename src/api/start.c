@@ -61,7 +61,7 @@ static bool is_stale(const struct run *run)
            (msg->err == ESTALE || msg->err == ENOENT || msg->err == ELOOP || msg->err == ENOTDIR);
 }
 
-/* The launcher of the program's entry code went without a word: memory files may not be executed. */
+/* The entry code's launcher went without a word: memory files may not be executed here. */
 static bool early_is_void(struct run *run)
 {
     return run->early && !run->started && !run->failed && !run_canceled(run);

@@ -170,7 +170,7 @@ static void start_launcher(int image)
     early_launch.layers = layers;
 }
 
-/* A missing stream would be filled by our own descriptors; a terminal gets a run of its own kind. */
+/* A missing stream would be filled by our descriptors; a terminal gets a run of its own kind. */
 static bool streams_are_plain(void)
 {
     char termios[64];
