@@ -154,7 +154,7 @@ TEXT
     OPTIONS+=(--memory 64M)
     run inside 'dd if=/dev/zero of=/tmp/big bs=1M count=200; dd if=/dev/zero of=/dev/shm/big bs=1M count=200'
     [ "$(grep -c 'No space left' <<<"$output")" -eq 2 ]
-    run inside_unseen 'dd if=/dev/zero of=/dev/big bs=1M count=10; dd if=/dev/zero of=/run/big bs=1M count=10'
+    run inside 'dd if=/dev/zero of=/dev/big bs=1M count=10; dd if=/dev/zero of=/run/big bs=1M count=10'
     [ "$(grep -Ec 'No space|Read-only|denied' <<<"$output")" -eq 2 ]
 }
 

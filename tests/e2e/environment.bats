@@ -76,7 +76,7 @@ PY
 @test "core_pattern and the other switches of the host are as before" {
     local files=(/proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/kernel/hostname) before
     before=$(cat "${files[@]}" 2>/dev/null || :)
-    inside_unseen 'for f in core_pattern modprobe hostname; do echo "|/evil" >/proc/sys/kernel/$f; done; :' 2>/dev/null
+    inside 'for f in core_pattern modprobe hostname; do echo "|/evil" >/proc/sys/kernel/$f; done; :' 2>/dev/null
     [ "$before" = "$(cat "${files[@]}" 2>/dev/null || :)" ]
 }
 
@@ -109,7 +109,7 @@ PY
 @test "the program that runs us is not found in /proc as something to write" {
     local before
     before=$(cksum <"$BOX")
-    inside_unseen 'for p in /proc/[0-9]*/exe; do echo evil >$p; cp file $p; dd if=file of=$p; done; :' 2>/dev/null
+    inside 'for p in /proc/[0-9]*/exe; do echo evil >$p; cp file $p; dd if=file of=$p; done; :' 2>/dev/null
     [ "$before" = "$(cksum <"$BOX")" ]
     refused "ETXTBSY|$CLOSED|ENOENT" write /proc/1/exe evil
 }
