@@ -281,10 +281,35 @@ static const char *denial_note(const struct question *q)
     }
 }
 
+/* A rule that would hide the path if it existed; NULL: none would. Patterns are left out. */
+static const struct policy_rule *find_hider(const struct question *q)
+{
+    const struct policy *p = q->context->policy;
+    const char *home = q->context->facts->home;
+
+    for (size_t i = 0; i < p->rule_count; i++) {
+        const struct policy_rule *rule = &p->rules[i];
+        const char *path = rule->text;
+
+        if (rule->access != ACCESS_EXCLUDE || (rule->flags & RULE_GLOB))
+            continue;
+        if (home && path[0] == '~' && path[1] == '/')
+            path = path_join(q->arena, home, path + 2);
+        if (path && path[0] == '/' && path_is_beneath(q->path->path, path))
+            return rule;
+    }
+    return NULL;
+}
+
 static const char *allowance_note(const struct question *q)
 {
     bool here = q->op && str_eq(q->op->path, q->path->path);
+    const struct policy_rule *hider = q->path->exists ? NULL : find_hider(q);
 
+    if (hider && q->operation != EXPLAIN_WRITE)
+        return arena_printf(q->arena,
+                            "it does not exist; once it does, %s %s hides it from the next run on",
+                            hider->source, hider->text);
     if (q->effect == EFFECT_PRIVATE)
         return "the run has a directory of its own here, empty at the start and gone at the end";
     if (q->operation != EXPLAIN_WRITE || q->effect != EFFECT_WRITE || !here)

@@ -187,3 +187,11 @@ grant_works() {
     done
     as_who "$BOX" why --help | grep -q 'agentbox why net'
 }
+
+@test "a hidden name that does not exist: the answer says what will hide it" {
+    rm -rf "$H/.aws"
+    [ "$(why read "$H/.aws/credentials")" = allow ]
+    [[ $(field note) == *"@base ~/.aws"* ]]
+    "${AS[@]}" mkdir "$H/.aws"
+    [ "$(why read "$H/.aws/credentials")" = deny ]
+}
