@@ -33,12 +33,12 @@ struct clienthello {            /* zeroed to begin with */
     uint8_t record[5], record_have;
     uint16_t record_left;
     unsigned state;
-    uint8_t need, have, field[4];
+    uint8_t field[4], have;
     uint32_t skip;            /* bytes to pass over before the next field */
     uint32_t hello_left;      /* of the message */
-    uint32_t extensions_left; /* of the list of extensions */
-    uint32_t extension_left, list_left;
-    bool name_seen, sni_seen, is_ech;
+    uint32_t extensions_left; /* of the list of extensions, behind the present one */
+    uint32_t list_left;       /* of the list of names */
+    bool sni_seen;
     char name[HOST_MAX + 2];
     uint16_t name_len, name_have;
 };

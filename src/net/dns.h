@@ -28,7 +28,7 @@ enum dns_status {
     DNS_NO_NAME,       /* NXDOMAIN */
     DNS_TRUNCATED,     /* ask again over TCP */
     DNS_SERVER_FAILED, /* SERVFAIL, REFUSED, …: ask another server */
-    DNS_NO_EDNS,       /* FORMERR, NOTIMP, BADVERS: ask again without EDNS, if it was with */
+    DNS_NO_EDNS,       /* FORMERR, NOTIMP: ask again without EDNS, if it was with */
     DNS_NOT_OURS,      /* another id or question, or no answer at all: keep waiting */
     DNS_MALFORMED,     /* ours, and nonsense: ask another server */
 };

@@ -23,12 +23,13 @@
 #include "net/host.h"
 #include "net/span.h"
 
-#define HTTP1_HEAD_MAX     65536 /* with the empty line */
-#define HTTP1_HEADERS_MAX  100
-#define HTTP1_METHOD_MAX   32
-#define HTTP1_CHUNK_LINE   256  /* a chunk's size and its extensions */
-#define HTTP1_TRAILERS_MAX 8192 /* bytes */
-#define HTTP1_CHUNK_HEAD   20   /* what http1_chunk_head writes at most, with a NUL */
+#define HTTP1_HEAD_MAX       65536 /* with the empty line */
+#define HTTP1_HEADERS_MAX    100
+#define HTTP1_METHOD_MAX     32
+#define HTTP1_CONNECTION_MAX 64   /* words in Connection */
+#define HTTP1_CHUNK_LINE     256  /* a chunk's size and its extensions */
+#define HTTP1_TRAILERS_MAX   8192 /* bytes */
+#define HTTP1_CHUNK_HEAD     20   /* what http1_chunk_head writes at most, with a NUL */
 
 struct http1_fault {
     int status;      /* 0: none */
@@ -41,8 +42,7 @@ struct http1_scan {
     size_t seen;    /* bytes of the head so far; when done, its length */
     unsigned lines; /* complete ones */
     bool done;
-    bool after_cr, line_empty; /* internal; zeroed is right */
-    bool line_begun;
+    bool after_cr, line_begun; /* internal; zeroed is right */
 };
 
 /*

@@ -34,7 +34,8 @@ struct resolv_conf {
 void resolv_conf_parse(const char *text, size_t len, struct resolv_conf *ret);
 /*
  * The names to ask for in turn, like a stub resolver does it: the n-th candidate for this name, or
- * false behind the last. A name written with a dot at its end is asked for alone.
+ * false behind the last. All but the name itself are names that nobody judged: they lie below the
+ * host's own domains, and are for names of a single label, if at all.
  */
 bool resolv_candidate(const struct resolv_conf *conf, const struct host *name, size_t n,
                       struct host *ret);

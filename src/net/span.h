@@ -15,7 +15,7 @@ struct span {
 bool span_eq(struct span s, const char *text);
 /* Capitals and small letters are the same. */
 bool span_eq_nocase(struct span s, const char *text);
-/* Also '_' and '.' are the same as '-': what back ends make of a header's name. */
+/* text is in small letters; in s '_' and '.' are the same as '-', as many back ends read names. */
 bool span_eq_folded(struct span s, const char *text);
 /* Without the blanks and tabs at both ends. */
 struct span span_trim(struct span s);
