@@ -16,7 +16,7 @@
 #define REPLY_MAX      4096 /* a whole reply */
 
 enum reply_kind {
-#define REPLY(kind, http, phrase, socks, text) REPLY_##kind,
+#define REPLY(kind, http, socks, about, text) REPLY_##kind,
 #include "net/reply.def"
 #undef REPLY
 };
@@ -26,7 +26,7 @@ struct reply {
     int status;         /* instead of the table's, if not 0: http1_fault.status */
     const char *detail; /* more than the table's text: a fault's phrase, an errno's text; or NULL */
     const char *host;   /* canonical "host:port" of the target, or NULL */
-    const struct filter_verdict *verdict; /* for DENIED and BLOCKED; else NULL */
+    const struct filter_verdict *verdict; /* for BLOCKED, DENIED and UNLISTED; else NULL */
 };
 
 /* Which kind a refusal by the filter is: REPLY_BLOCKED, REPLY_DENIED or REPLY_UNLISTED. */
@@ -35,9 +35,12 @@ enum reply_kind reply_of_verdict(const struct filter_verdict *verdict);
 enum reply_kind reply_of_dial(int neg_errno);
 
 enum socks5_code reply_socks_code(enum reply_kind kind);
-/* "example.com:443 is not allowed; …", one line without its end. For records and for replies. */
+/*
+ * "example.com:443 is not allowed; to allow it: --allow-domain example.com:443". One line without
+ * its end, printable, at most REPLY_LINE_MAX bytes. For records too.
+ */
 void reply_line(struct buf *out, const struct reply *reply);
-/* A whole response. The reason is in the status line too: that is all that many clients show. */
+/* A whole response. The line is in its first line too: that is all that many clients show. */
 void reply_http(struct buf *out, const struct reply *reply, bool json, bool to_head,
                 bool keep_alive);
 
