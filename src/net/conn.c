@@ -21,10 +21,10 @@
 
 #include "base/fd.h"
 
-#define READ_PIECE  16384
-#define LINGER_NS   (2 * NSEC_PER_SEC)
-#define STEPS_MAX   64 /* before others have their turn */
-#define TLS_RECORD  0x16
+#define READ_PIECE 16384
+#define LINGER_NS  (2 * NSEC_PER_SEC)
+#define STEPS_MAX  64 /* before others have their turn */
+#define TLS_RECORD 0x16
 
 /* ---- life ---- */
 
@@ -378,12 +378,10 @@ static enum conn_step step_wait(struct conn *c)
 }
 
 static enum conn_step (*const steps[CONN_STATES])(struct conn *c) = {
-    [CONN_FIRST] = step_first,       [CONN_HEAD] = step_head,
-    [CONN_GREETING] = step_greeting, [CONN_REQUEST] = step_request,
-    [CONN_JUDGE] = conn_judge,       [CONN_ASKED] = step_wait,
-    [CONN_RESOLVE] = step_wait,      [CONN_DIAL] = step_wait,
-    [CONN_TUNNEL] = conn_tunnel,     [CONN_EXCHANGE] = conn_exchange,
-    [CONN_REPLY] = step_reply,       [CONN_LINGER] = step_linger,
+    [CONN_FIRST] = step_first,       [CONN_HEAD] = step_head,   [CONN_GREETING] = step_greeting,
+    [CONN_REQUEST] = step_request,   [CONN_JUDGE] = conn_judge, [CONN_ASKED] = step_wait,
+    [CONN_RESOLVE] = step_wait,      [CONN_DIAL] = step_wait,   [CONN_TUNNEL] = conn_tunnel,
+    [CONN_EXCHANGE] = conn_exchange, [CONN_REPLY] = step_reply, [CONN_LINGER] = step_linger,
 };
 
 void conn_run(struct conn *c)

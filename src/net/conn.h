@@ -81,7 +81,7 @@ struct peek {
 struct conn {
     struct server *server;
     struct listener *listener;
-    struct conn *next, **prev;         /* all of them */
+    struct conn *next, **prev;            /* all of them */
     struct conn *young_next, *young_prev; /* those that may make room */
     bool is_young;
     enum conn_state state;
@@ -132,7 +132,7 @@ struct server {
     struct question *questions;
     size_t question_count;
     uint32_t last_question;
-    bool stopping, resting; /* resting: a listener is paused */
+    bool stopping, resting;     /* resting: a listener is paused */
     struct loop_timer deadline; /* of server_stop */
     struct loop_task settle;    /* listeners go on, or all is over */
 };
@@ -158,7 +158,8 @@ enum conn_step conn_next_request(struct conn *c);
 /* Tells the client and, as a record, everybody else. What to do next is the result. */
 enum conn_step conn_refuse(struct conn *c, const struct reply *reply);
 enum conn_step conn_fail(struct conn *c, enum reply_kind kind, const char *detail);
-void conn_tell_allowed(const struct conn *c, const struct filter_verdict *verdict);
+/* Where the rules ask for it. */
+void conn_tell_allowed(const struct conn *c);
 /* A record alone, for what the client cannot be told any more. */
 void conn_record(const struct conn *c, const struct reply *reply);
 const struct rules *conn_rules(const struct conn *c);

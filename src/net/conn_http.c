@@ -38,10 +38,9 @@ static void write_request(struct conn *c, const struct http1_request *request)
     const struct upstream *up = &conn_rules(c)->how.upstream;
     struct exchange *x = c->exchange;
     _buf_ struct buf extra = { .limit = 1024 };
-    struct http1_out how = { .framing = x->framing,
-                             .length = x->length,
-                             .upgrade = x->upgrade,
-                             .absolute = x->absolute };
+    struct http1_out how = {
+        .framing = x->framing, .length = x->length, .upgrade = x->upgrade, .absolute = x->absolute
+    };
 
     if (x->absolute && up->user[0]) {
         (void)buf_puts(&extra, "Proxy-Authorization: ");
@@ -171,7 +170,7 @@ static enum conn_step fill_up(struct conn *c, bool *moved)
     else if (extra.len > 0 && buf_append(&c->in, extra.data, extra.len) < 0)
         return CONN_CLOSE;
     return x->up.total > c->server->limits.request_body ? conn_fail(c, REPLY_TOO_LARGE, NULL)
-                                                         : CONN_GO_ON;
+                                                        : CONN_GO_ON;
 }
 
 static enum conn_step upload(struct conn *c, bool *moved)

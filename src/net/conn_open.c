@@ -36,6 +36,11 @@ static void resume(struct conn *c, enum conn_step step)
         conn_run(c);
 }
 
+static enum conn_step refuse_by(struct conn *c, const struct filter_verdict *verdict)
+{
+    return conn_refuse(c, &(struct reply){ .kind = reply_of_verdict(verdict), .verdict = verdict });
+}
+
 /* ---- dial ---- */
 
 static enum conn_step take_connection(struct conn *c, int fd)
@@ -64,6 +69,7 @@ static enum conn_step start_dial(struct conn *c, const struct dial_target *targe
     c->dial = dial_start(c->server->loop, target, dialled, c);
     if (!c->dial)
         return conn_fail(c, REPLY_INTERNAL, NULL);
+    conn_tell_allowed(c);
     conn_set_state(c, CONN_DIAL);
     return CONN_GO_ON;
 }
@@ -72,9 +78,9 @@ static enum conn_step dial_upstream(struct conn *c, const struct addr *addrs, si
 {
     const struct upstream *up = &conn_rules(c)->how.upstream;
     struct dial_target target = {
-        .via = up->kind == UPSTREAM_SOCKS5  ? DIAL_SOCKS5
-               : c->protocol == CONN_HTTP ? DIAL_PLAIN
-                                          : DIAL_CONNECT,
+        .via = up->kind == UPSTREAM_SOCKS5 ? DIAL_SOCKS5
+               : c->protocol == CONN_HTTP  ? DIAL_PLAIN
+                                           : DIAL_CONNECT,
         .addrs = addrs,
         .addr_count = count,
         .port = up->port,
@@ -124,8 +130,7 @@ static enum conn_step judge_addresses(struct conn *c, const struct addr *addrs, 
 
     filter_check_addresses(conn_rules(c)->filter, addrs, count, c->port, &verdict);
     if (verdict.decision != FILTER_ALLOW)
-        return conn_refuse(
-            c, &(struct reply){ .kind = reply_of_verdict(&verdict), .verdict = &verdict });
+        return refuse_by(c, &verdict);
     return dial_judged(c, addrs, count);
 }
 
@@ -149,9 +154,8 @@ static void upstream_resolved(struct resolve_waiter *waiter, enum resolve_status
 {
     struct conn *c = CONTAINER_OF(waiter, struct conn, waiter);
 
-    told(c, status == RESOLVE_OK
-                ? dial_upstream(c, addrs, count)
-                : conn_fail(c, REPLY_UPSTREAM, "its own name cannot be resolved"));
+    told(c, status == RESOLVE_OK ? dial_upstream(c, addrs, count)
+                                 : conn_fail(c, REPLY_UPSTREAM, "its own name cannot be resolved"));
 }
 
 static enum conn_step resolve(struct conn *c, const struct host *name,
@@ -167,19 +171,17 @@ static enum conn_step resolve(struct conn *c, const struct host *name,
 }
 
 /* The target's name is allowed. */
-static enum conn_step open_target(struct conn *c, const struct filter_verdict *verdict)
+static enum conn_step open_target(struct conn *c)
 {
     const struct upstream *up = &conn_rules(c)->how.upstream;
 
-    conn_tell_allowed(c, verdict);
     if (up->kind != UPSTREAM_NONE && !is_mitm(c)) {
         struct filter_verdict literal;
 
         if (c->host.is_address) {
             filter_check_addresses(conn_rules(c)->filter, &c->host.addr, 1, c->port, &literal);
             if (literal.decision != FILTER_ALLOW)
-                return conn_refuse(c, &(struct reply){ .kind = reply_of_verdict(&literal),
-                                                       .verdict = &literal });
+                return refuse_by(c, &literal);
         }
         if (up->host.is_address)
             return dial_upstream(c, &up->host.addr, 1);
@@ -192,12 +194,6 @@ static enum conn_step open_target(struct conn *c, const struct filter_verdict *v
 
 /* ---- names ---- */
 
-static enum conn_step refuse_by(struct conn *c, const struct filter_verdict *verdict)
-{
-    return conn_refuse(c,
-                       &(struct reply){ .kind = reply_of_verdict(verdict), .verdict = verdict });
-}
-
 enum conn_step conn_judge(struct conn *c)
 {
     const struct rules *rules = conn_rules(c);
@@ -206,13 +202,13 @@ enum conn_step conn_judge(struct conn *c)
     loop_timer_clear(c->server->loop, &c->timer);
     filter_check_host(rules->filter, &c->host, c->port, &verdict);
     if (verdict.decision == FILTER_ALLOW)
-        return open_target(c, &verdict);
+        return open_target(c);
     if (verdict.decision == FILTER_UNLISTED) {
         int known = questions_known(rules, &c->host, c->port);
 
         c->granted = known == 1;
         if (c->granted)
-            return open_target(c, &verdict);
+            return open_target(c);
         if (known < 0 && rules->how.ask && questions_ask(c)) {
             conn_set_state(c, CONN_ASKED);
             return CONN_WAIT;
@@ -228,7 +224,7 @@ void conn_answered(struct conn *c, bool yes)
     filter_check_host(conn_rules(c)->filter, &c->host, c->port, &verdict);
     c->granted = yes;
     bool open = verdict.decision == FILTER_ALLOW || (yes && verdict.decision == FILTER_UNLISTED);
-    resume(c, open ? open_target(c, &verdict) : refuse_by(c, &verdict));
+    resume(c, open ? open_target(c) : refuse_by(c, &verdict));
 }
 
 void conn_open_cancel(struct conn *c)

@@ -5,8 +5,6 @@
  * One refusal is one record and one answer in the client's protocol. A record's texts are ours or
  * canonical (host.h, filter.h): no byte of a client that was not understood gets into one.
  */
-#include <stdio.h>
-
 #include "net/conn.h"
 
 static const char *const protocol_names[] = {
@@ -28,7 +26,7 @@ static void tell(const struct conn *c, enum server_outcome outcome, const struct
         .port = c->has_target ? c->port : 0,
         .rule = verdict && verdict->rule ? verdict->rule : "",
         .origin = verdict && verdict->origin ? verdict->origin : "",
-        .grant = verdict ? verdict->grant : "",
+        .grant = verdict && outcome != SERVER_ALLOWED ? verdict->grant : "",
     };
 
     if (c->has_target) {
@@ -54,10 +52,16 @@ void conn_record(const struct conn *c, const struct reply *reply)
     tell(c, is_violation(reply->kind) ? SERVER_REFUSED : SERVER_FAILED, reply);
 }
 
-void conn_tell_allowed(const struct conn *c, const struct filter_verdict *verdict)
+void conn_tell_allowed(const struct conn *c)
 {
-    if (conn_rules(c)->how.tell_allowed)
-        tell(c, SERVER_ALLOWED, &(struct reply){ .verdict = verdict });
+    struct filter_verdict verdict;
+
+    if (!conn_rules(c)->how.tell_allowed)
+        return;
+    filter_check_host(conn_rules(c)->filter, &c->host, c->port, &verdict);
+    if (c->granted && verdict.decision == FILTER_UNLISTED)
+        verdict.rule = verdict.origin = "answer";
+    tell(c, SERVER_ALLOWED, &(struct reply){ .verdict = &verdict });
 }
 
 /* A plain request without a body, refused before anything was sent: the next one may come. */

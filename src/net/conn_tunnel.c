@@ -114,8 +114,9 @@ static const char *judge_hello(const struct conn *c, const struct clienthello *h
         return "the TLS client names another server";
     /* An address was allowed, whatever is served there; but not what is denied by name. */
     filter_check_host(rules->filter, &hello->host, c->port, &verdict);
-    return verdict.decision == FILTER_DENY && !verdict.blocked ? "the TLS client names a denied host"
-                                                               : NULL;
+    return verdict.decision == FILTER_DENY && !verdict.blocked
+               ? "the TLS client names a denied host"
+               : NULL;
 }
 
 static enum conn_step refuse_hello(struct conn *c, const char *why)

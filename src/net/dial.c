@@ -276,9 +276,9 @@ static int dial_prepare(struct dial *d, const struct dial_target *t)
     } else {
         order_addresses(d, t->addrs, t->addr_count);
     }
-    return kind == HANDSHAKE_NONE ? 0
-                                  : handshake_init(&d->handshake, kind, t->host, t->host_port,
-                                                   t->user, t->password);
+    return kind == HANDSHAKE_NONE
+               ? 0
+               : handshake_init(&d->handshake, kind, t->host, t->host_port, t->user, t->password);
 }
 
 struct dial *dial_start(struct loop *loop, const struct dial_target *target, dial_done_fn done,

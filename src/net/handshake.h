@@ -17,12 +17,12 @@ enum handshake_kind { HANDSHAKE_NONE, HANDSHAKE_CONNECT, HANDSHAKE_SOCKS5 };
 
 struct handshake {
     enum handshake_kind kind;
-    struct buf out;  /* still to be sent, from `sent` on */
+    struct buf out; /* still to be sent, from `sent` on */
     size_t sent;
-    struct buf in;   /* the answer so far */
+    struct buf in; /* the answer so far */
     struct http1_scan scan;
-    unsigned stage;  /* SOCKS5: greeting, password, request */
-    size_t want;     /* SOCKS5: bytes of the answer of this stage */
+    unsigned stage; /* SOCKS5: greeting, password, request */
+    size_t want;    /* SOCKS5: bytes of the answer of this stage */
     struct host host;
     uint16_t port;
     char user[256], password[256];

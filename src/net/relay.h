@@ -16,7 +16,7 @@
 #define RELAY_SPLICE_AFTER ((uint64_t)256 << 10) /* bytes of a direction before it is spliced */
 #define RELAY_PIPES        64                    /* at one time; without one bytes are copied */
 #define RELAY_SPARE        32                    /* buffers kept although nobody needs them */
-#define RELAY_ROUNDS       8                     /* chunks a direction before others have their turn */
+#define RELAY_ROUNDS       8 /* chunks a direction before others have their turn */
 
 union relay_buffer { /* while it is spare */
     union relay_buffer *next;

@@ -137,10 +137,9 @@ static void fit_limits(const struct role *r, struct server_limits *limits)
 static int32_t do_setup(struct role *r, const char *bytes, size_t len, abx_error **err)
 {
     struct server_limits limits;
-    const struct server_hooks hooks = { .user = r,
-                                        .record = tell_record,
-                                        .ask = tell_question,
-                                        .stopped = tell_stopped };
+    const struct server_hooks hooks = {
+        .user = r, .record = tell_record, .ask = tell_question, .stopped = tell_stopped
+    };
     uint16_t dns_port;
 
     if (r->server || !protocol_get_setup(bytes, len, &limits, &dns_port))
@@ -339,10 +338,11 @@ int role_main(void)
 {
     struct role r = { .control = { .fd = ROLE_CONTROL_FD, .ready = control_ready } };
 
-    if (!is_control_socket(ROLE_CONTROL_FD) ||
-        fcntl(ROLE_CONTROL_FD, F_SETFL, O_NONBLOCK) < 0 ||
+    if (!is_control_socket(ROLE_CONTROL_FD) || fcntl(ROLE_CONTROL_FD, F_SETFL, O_NONBLOCK) < 0 ||
         fcntl(ROLE_CONTROL_FD, F_SETFD, FD_CLOEXEC) < 0)
         return ROLE_EXIT_MISUSED;
+    if (close_range(ROLE_CONTROL_FD + 1, ~0u, 0) < 0)
+        return ROLE_EXIT_CONFINE;
     (void)signal(SIGPIPE, SIG_IGN);
     r.files = MIN_OF(confine_files(), (uint64_t)FDS_OWN + FDS_A_CONN * 65536u);
     buf_init(&r.in, PROTOCOL_MAX);

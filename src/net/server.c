@@ -172,10 +172,9 @@ int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
     struct listener *l = calloc(1, sizeof *l);
     if (!l)
         return -ENOMEM;
-    *l = (struct listener){ .io = { .fd = own, .ready = listener_ready },
-                            .server = s,
-                            .id = id,
-                            .rules = r };
+    *l = (struct listener){
+        .io = { .fd = own, .ready = listener_ready }, .server = s, .id = id, .rules = r
+    };
     int result = loop_add(s->loop, &l->io, LOOP_READ);
     if (result < 0) {
         free(l);

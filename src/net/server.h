@@ -23,7 +23,7 @@
 
 struct server;
 
-struct server_limits { /* 0: the default */
+struct server_limits {     /* 0: the default */
     uint32_t connections;  /* 1,024 */
     uint64_t request_body; /* bytes of a plain HTTP request's body: 10 MiB */
     int64_t head_ns;       /* from the first byte to the end of a request's head: 10 s */
@@ -36,12 +36,12 @@ struct server_limits { /* 0: the default */
 /* What is judged by. Several listeners may share one. */
 struct server_rules {
     struct filter_lists lists;
-    struct upstream upstream;  /* how this host reaches the network */
-    const char *mitm_path;     /* Unix socket for the hosts of lists.mitm; NULL or "": none */
-    bool ask;                  /* hooks.ask is asked about what no rule mentions */
+    struct upstream upstream;    /* how this host reaches the network */
+    const char *mitm_path;       /* Unix socket for the hosts of lists.mitm; NULL or "": none */
+    bool ask;                    /* hooks.ask is asked about what no rule mentions */
     bool allow_tls_without_name; /* a TLS client may leave the server's name out */
-    bool refuse_ech;           /* … may not use encrypted_client_hello, even with our name outside */
-    bool tell_allowed;         /* records for what is let through, too */
+    bool refuse_ech;   /* … may not use encrypted_client_hello, even with our name outside */
+    bool tell_allowed; /* records for what is let through, too */
 };
 
 enum server_outcome {
