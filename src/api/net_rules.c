@@ -7,6 +7,7 @@
  */
 #include "api/net_rules.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,26 @@ static const char *expand_home(const char *path, struct arena *arena)
     return arena_printf(arena, "%s%s", home ? home : "", path + 1);
 }
 
+/*
+ * The name and password for the upstream proxy do not belong into a configuration: they are in the
+ * environment, as NAME:PASSWORD. They go into the URL (which goes to the role alone), in hexadecimal.
+ * NULL: no memory.
+ */
+static const char *add_credentials(const char *url, struct arena *arena)
+{
+    const char *auth = getenv(UPSTREAM_AUTH_VARIABLE), *rest = strstr(url, "://");
+    size_t len = auth ? strlen(auth) : 0;
+
+    if (len == 0 || !rest)
+        return url;
+    char *encoded = arena_alloc(arena, len + 1, 3);
+    if (!encoded)
+        return NULL;
+    for (size_t i = 0, n = 0; i < len; i++)
+        n += (size_t)sprintf(encoded + n, auth[i] == ':' ? ":" : "%%%02x", (uint8_t)auth[i]);
+    return arena_printf(arena, "%.*s%s@%s", (int)(rest + 3 - url), url, encoded, rest + 3);
+}
+
 int32_t net_rules_make(const abx_config *config, const struct settings *call, struct arena *arena,
                        struct net_rules *ret, abx_error **err)
 {
@@ -60,10 +81,10 @@ int32_t net_rules_make(const abx_config *config, const struct settings *call, st
     if (code != ABX_OK)
         return code;
     ret->upstream = layers_value(&granted, KEY_UPSTREAM_PROXY);
-    ret->upstream = ret->upstream ? ret->upstream : "";
+    ret->upstream = add_credentials(ret->upstream ? ret->upstream : "", arena);
     const char *mitm = layers_value(&granted, KEY_MITM_SOCKET);
     rules->mitm_path = expand_home(mitm ? mitm : "", arena);
-    if (!rules->mitm_path ||
+    if (!rules->mitm_path || !ret->upstream ||
         !make_list(&all, KEY_ALLOWED_DOMAINS, untrusted, arena, &rules->lists.allowed) ||
         !make_list(&all, KEY_DENIED_DOMAINS, untrusted, arena, &rules->lists.denied) ||
         !make_list(&all, KEY_MITM_DOMAINS, untrusted, arena, &rules->lists.mitm))

@@ -6,6 +6,9 @@
 #include "api/internal.h"
 #include "net/server.h"
 
+/* NAME:PASSWORD for network.upstreamProxy. */
+#define UPSTREAM_AUTH_VARIABLE "AGENTBOX_UPSTREAM_AUTH"
+
 struct net_rules {
     struct server_rules rules; /* lists in the arena; its upstream is not filled in */
     const char *upstream;      /* the URL, or "" */
