@@ -91,7 +91,8 @@ static unsigned loop_bits(uint32_t bits)
 {
     return (bits & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR) ? LOOP_READ : 0) |
            (bits & (EPOLLOUT | EPOLLHUP | EPOLLERR) ? LOOP_WRITE : 0) |
-           (bits & (EPOLLHUP | EPOLLERR) ? LOOP_GONE : 0);
+           (bits & (EPOLLHUP | EPOLLERR) ? LOOP_GONE : 0) |
+           (bits & (EPOLLRDHUP | EPOLLHUP | EPOLLERR) ? LOOP_END : 0);
 }
 
 int loop_add(struct loop *loop, struct loop_io *io, unsigned events)
@@ -119,6 +120,18 @@ void loop_remove(struct loop *loop, const struct loop_io *io)
 {
     drop_fetched(loop, io);
     (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, io->fd, NULL);
+}
+
+void loop_let_go(struct loop *loop, const struct loop_io *io)
+{
+    drop_fetched(loop, io);
+}
+
+int loop_take(struct loop *loop, struct loop_io *io, unsigned events)
+{
+    struct epoll_event event = { .events = epoll_bits(events), .data.ptr = io };
+
+    return epoll_ctl(loop->epoll, EPOLL_CTL_MOD, io->fd, &event) < 0 ? -errno : 0;
 }
 
 void loop_close(struct loop *loop, struct loop_io *io)

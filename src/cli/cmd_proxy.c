@@ -29,6 +29,7 @@ enum {
     OPTION_RESOLV,
     OPTION_DNS_PORT,
     OPTION_JSON,
+    OPTION_QUIET,
     OPTION_HELP,
 };
 
@@ -46,6 +47,7 @@ const struct opt_spec proxy_options[PROXY_OPTION_COUNT] = {
     { OPTION_RESOLV, 0, "resolv-file", "FILE", "Instead of /etc/resolv.conf." },
     { OPTION_DNS_PORT, 0, "dns-port", "PORT", NULL },
     { OPTION_JSON, 0, "json", NULL, "Print JSON lines." },
+    { OPTION_QUIET, 'q', "quiet", NULL, "No line for what is allowed." },
     { OPTION_HELP, 'h', "help", NULL, "This text." },
 };
 
@@ -53,7 +55,7 @@ struct proxy_words {
     const char **listen, **allow, **deny, **set;
     size_t listen_count, allow_count, deny_count, set_count;
     const char *config, *hosts, *resolv, *dns_port;
-    bool no_config, json, help;
+    bool no_config, json, quiet, help;
 };
 
 int cli_net_role(void)
@@ -95,6 +97,8 @@ static int read_words(struct proxy_words *w, const struct cli_command *command, 
             w->no_config = true;
         else if (id == OPTION_JSON)
             w->json = true;
+        else if (id == OPTION_QUIET)
+            w->quiet = true;
         else if (id == OPTION_HELP)
             w->help = true;
         else
@@ -210,7 +214,7 @@ static int serve(abx_proxy *p, int signals)
 static int run_proxy(const struct proxy_words *w, const abx_config *config, int signals)
 {
     abx_proxy_options options = { .size = sizeof options,
-                                  .flags = ABX_PROXY_TELL_ALLOWED,
+                                  .flags = w->quiet ? 0 : ABX_PROXY_TELL_ALLOWED,
                                   .program = "/proc/self/exe",
                                   .hosts_file = w->hosts,
                                   .resolv_file = w->resolv,

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-#define PROXY_OPTION_COUNT 11
+#define PROXY_OPTION_COUNT 12
 extern const struct opt_spec proxy_options[PROXY_OPTION_COUNT];
 
 /* The hidden command net-role. */

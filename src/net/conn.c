@@ -13,8 +13,6 @@
 #include "net/conn.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -34,6 +32,7 @@ static void client_ready(struct loop_io *io, unsigned events)
 
     c->client_readable = c->client_readable || (events & LOOP_READ);
     c->client_writable = c->client_writable || (events & LOOP_WRITE);
+    c->client_ends = c->client_ends || (events & LOOP_END);
     if (c->relay)
         relay_ready(c->relay, RELAY_CLIENT, events);
     if ((events & LOOP_GONE) && c->state >= CONN_JUDGE && c->state <= CONN_DIAL)
@@ -83,7 +82,6 @@ static void timer_expired(struct loop_timer *timer)
 
 int conn_new(struct listener *listener, int fd)
 {
-    static const int on = 1;
     struct server *s = listener->server;
     struct conn *c = calloc(1, sizeof *c);
 
@@ -100,7 +98,6 @@ int conn_new(struct listener *listener, int fd)
     c->client_readable = c->client_writable = true;
     buf_init(&c->in, HTTP1_HEAD_MAX + RELAY_CHUNK);
     buf_init(&c->out, CONN_OUT_MAX);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     int r = loop_add(s->loop, &c->client, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
     if (r < 0) {
         fd_close(fd);
@@ -196,6 +193,8 @@ int conn_read(struct conn *c)
         c->client_ended = true;
         return 0;
     }
+    /* Less than asked for: that was all. An end that came with it was told. */
+    c->client_readable = c->client_ends || (size_t)n == sizeof piece;
     c->active = loop_now(c->server->loop);
     int r = buf_append(&c->in, piece, (size_t)n);
     return r < 0 ? r : 1;

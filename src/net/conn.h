@@ -88,7 +88,8 @@ struct conn {
     enum conn_protocol protocol;
     struct loop_io client, upstream; /* upstream: the server, or the proxy before it */
     bool client_readable, client_writable, upstream_readable, upstream_writable;
-    bool client_ended; /* its stream */
+    bool client_ends;  /* its stream: the loop said so */
+    bool client_ended; /* … and all before it was read */
     struct loop_timer timer;
     struct loop_task task;
     int64_t active; /* when a byte last moved */

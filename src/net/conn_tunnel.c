@@ -76,6 +76,8 @@ enum conn_step conn_tunnel_start(struct conn *c, bool judge)
     if (!c->relay || c->out.failed)
         return CONN_CLOSE;
     relay_init(c->relay, &c->server->pool, c->client.fd, c->upstream.fd);
+    c->relay->flows[RELAY_CLIENT].ending = c->client_ends;
+    c->relay->flows[RELAY_SERVER].readable = c->upstream_readable;
     if (!preload(c, RELAY_SERVER, c->out.data + c->out_sent, c->out.len - c->out_sent))
         return CONN_CLOSE;
     buf_done(&c->out);
@@ -140,6 +142,7 @@ static enum conn_step end_peek(struct conn *c)
 
     relay_preload(c->relay, RELAY_CLIENT, p->bytes, p->len);
     c->relay->flows[RELAY_CLIENT].held = false;
+    c->relay->flows[RELAY_CLIENT].readable = c->client_readable;
     free(p);
     conn_deadline(c, c->server->limits.idle_ns);
     return CONN_GO_ON;
@@ -159,8 +162,10 @@ static ssize_t peek_more(struct conn *c, char *to, size_t room)
     if (!c->client_readable)
         return -EAGAIN;
     ssize_t n = recv(c->client.fd, to, room, 0);
-    if (n >= 0)
+    if (n >= 0) {
+        c->client_readable = c->client_ends || (size_t)n == room;
         return n;
+    }
     c->client_readable = errno != EAGAIN;
     return -errno;
 }

@@ -112,7 +112,7 @@ static void handshake_ready(struct loop_io *io, unsigned events)
         dial_finish(d, r);
         return;
     }
-    loop_remove(d->loop, io);
+    loop_let_go(d->loop, io);
     dial_finish(d, TAKE_FD(io->fd));
 }
 
@@ -130,7 +130,7 @@ static void dial_connected(struct dial *d, int fd)
         return;
     }
     d->chosen = (struct loop_io){ .fd = fd, .ready = handshake_ready };
-    int r = loop_add(d->loop, &d->chosen, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
+    int r = loop_take(d->loop, &d->chosen, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
     if (r < 0)
         dial_finish(d, r);
 }
@@ -150,7 +150,7 @@ static void attempt_ready(struct loop_io *io, unsigned events)
     if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
     if (error == 0) {
-        loop_remove(d->loop, io);
+        loop_let_go(d->loop, io);
         dial_connected(d, TAKE_FD(io->fd));
         return;
     }
@@ -179,7 +179,7 @@ static socklen_t fill_sockaddr(const struct dial *d, const struct addr *a,
     return sizeof *in6;
 }
 
-/* 1: connected at once, and the dial goes on; 0: under way; or -errno. */
+/* 0: under way, or connected already, of which the loop will tell; or -errno. */
 static int attempt_start(struct dial *d, const struct sockaddr *to, socklen_t len)
 {
     struct attempt *a = d->attempts;
@@ -187,11 +187,7 @@ static int attempt_start(struct dial *d, const struct sockaddr *to, socklen_t le
 
     if (fd < 0)
         return -errno;
-    if (connect(fd, to, len) == 0) {
-        dial_connected(d, TAKE_FD(fd));
-        return 1;
-    }
-    if (errno != EINPROGRESS)
+    if (connect(fd, to, len) < 0 && errno != EINPROGRESS)
         return -errno;
     while (a->io.fd >= 0)
         a++;
@@ -215,8 +211,6 @@ static void dial_next(struct dial *d)
         socklen_t len = fill_sockaddr(d, &d->addrs[d->next++], &to);
         int r = attempt_start(d, (const struct sockaddr *)(const void *)&to, len);
 
-        if (r > 0)
-            return;
         if (r < 0) {
             d->result = r;
             continue;

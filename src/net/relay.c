@@ -114,7 +114,7 @@ static void give_buffer(struct relay_pool *pool, struct relay_flow *flow)
 
 /* ---- one direction ---- */
 
-enum move { MOVE_DONE, MOVE_BLOCKED, MOVE_BROKEN };
+enum move { MOVE_DONE, MOVE_LAST, MOVE_BLOCKED, MOVE_BROKEN };
 
 static enum move move_of_errno(void)
 {
@@ -171,7 +171,8 @@ static enum move flow_copy(struct relay_pool *pool, struct relay_flow *flow, int
     flow->from = 0;
     flow->len = (uint32_t)n;
     flow->ended = n == 0;
-    return MOVE_DONE;
+    /* Less than asked for: that was all, unless an end was told that is still to be read. */
+    return n < RELAY_CHUNK && !flow->ending ? MOVE_LAST : MOVE_DONE;
 }
 
 /* Buffer and pipe are empty. */
@@ -246,6 +247,8 @@ void relay_ready(struct relay *relay, enum relay_side side, unsigned events)
 {
     if (events & LOOP_READ)
         relay->flows[side].readable = true;
+    if (events & LOOP_END)
+        relay->flows[side].ending = true;
     if (events & LOOP_WRITE)
         relay->flows[!side].writable = true;
 }

@@ -50,6 +50,7 @@ struct relay_flow { /* from one side to the other */
     uint64_t total; /* bytes written */
     bool readable;  /* the sender may have something */
     bool writable;  /* the receiver may take something */
+    bool ending;    /* the sender will say no more than what is there */
     bool held;      /* nothing is read; what there is still goes out */
     bool ended;     /* the sender is done */
     bool closed;    /* … and the receiver knows */
@@ -68,11 +69,11 @@ enum relay_step {
     RELAY_FAILED, /* a side is broken; close both */
 };
 
-/* Both sides count as ready. */
+/* Both sides count as ready, until something says otherwise. */
 void relay_init(struct relay *relay, struct relay_pool *pool, int client, int server);
 /* Bytes that were read already, at most RELAY_CHUNK, in a buffer of the pool, which is taken over. */
 void relay_preload(struct relay *relay, enum relay_side from, char *buffer, size_t len);
-/* What the loop said about a side: LOOP_READ, LOOP_WRITE. */
+/* What the loop said about a side: LOOP_READ, LOOP_WRITE, LOOP_END. */
 void relay_ready(struct relay *relay, enum relay_side side, unsigned events);
 enum relay_step relay_pump(struct relay *relay);
 /* Gives buffers and pipes back. */

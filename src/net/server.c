@@ -12,6 +12,8 @@
 #include "net/server.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -158,6 +160,7 @@ static struct rules *find_rules(const struct server *s, uint32_t id)
 
 int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
 {
+    static const int on = 1;
     _fd_ int own = fd;
     struct rules *r = find_rules(s, rules);
     size_t count = 0;
@@ -175,6 +178,7 @@ int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
     *l = (struct listener){
         .io = { .fd = own, .ready = listener_ready }, .server = s, .id = id, .rules = r
     };
+    (void)setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* what it accepts has it too */
     int result = loop_add(s->loop, &l->io, LOOP_READ);
     if (result < 0) {
         free(l);
