@@ -154,7 +154,7 @@ bool host_eq(const struct host *a, const struct host *b)
 size_t host_format(const struct host *h, uint16_t port, char text[HOST_AUTHORITY_MAX])
 {
     bool brackets = h->is_address && h->addr.family == ADDR_V6;
-    char digits[5], *out = text;
+    char digits[5] = { 0 }, *out = text;
     size_t n = 0;
 
     if (brackets)
