@@ -67,7 +67,7 @@ enum host_fault host_parse(const char *text, size_t len, struct host *ret)
     if (len == 0)
         return HOST_EMPTY;
     if (memchr(text, ':', len) || text[0] == '[') {
-        if (addr_parse(text, len, &addr) < 0)
+        if (addr_parse(text, len, &addr) < 0 || addr.zoned)
             return HOST_BAD_ADDRESS;
         set_address(ret, &addr);
         return HOST_OK;
