@@ -5,8 +5,8 @@
  * A name is small letters, digits and hyphens in labels of 1 to 63, at most 253 in all, without a
  * dot at its end; other scripts come in their xn-- form. What any program would read as an address
  * is an address ("0x7f.1", "2130706433", "127.0.0.1."), and what only looks like one (a last label
- * of digits, or that begins with 0x) is refused. So are addresses with a zone, which are bound to an
- * interface of the host, and every other byte.
+ * of digits, or that begins with 0x) is refused. So are addresses with a zone, which are bound to
+ * an interface of the host, and every other byte.
  */
 #ifndef ABX_NET_HOST_H
 #define ABX_NET_HOST_H
