@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define V4_OFFSET 12
+#define V4_BITS   96 /* of a mapped address, before its own */
 #define ZONE_MAX  15
 
 static const uint8_t mapped_prefix[V4_OFFSET] = { [10] = 0xff, [11] = 0xff };
@@ -229,7 +230,7 @@ int addr_parse_strict(const char *text, size_t len, struct addr *ret)
 
 static unsigned bits_before(const struct addr *a)
 {
-    return a->family == ADDR_V4 ? 8 * V4_OFFSET : 0;
+    return a->family == ADDR_V4 ? V4_BITS : 0;
 }
 
 struct addr addr_masked(const struct addr *a, unsigned bits)
@@ -260,9 +261,9 @@ int addr_net_parse(const char *text, size_t len, struct addr_net *ret)
         !read_number(slash + 1, bits_len, 10, six ? 128 : 32, &bits))
         return -EINVAL;
     if (six && a.family == ADDR_V4) {
-        if (bits < 8 * V4_OFFSET)
+        if (bits < V4_BITS)
             return -EINVAL; /* the bits of the mapped prefix lie behind */
-        bits -= 8 * V4_OFFSET;
+        bits -= V4_BITS;
     }
     masked = addr_masked(&a, (unsigned)bits);
     if (!addr_eq(&masked, &a))
@@ -328,13 +329,18 @@ static char *put_number(char *out, unsigned value, unsigned base)
     return out;
 }
 
+static unsigned group(const struct addr *a, size_t i)
+{
+    return (unsigned)a->bytes[2 * i] << 8 | a->bytes[2 * i + 1];
+}
+
 /* The longest run of two or more zero groups; the first of equals. */
-static void find_zeros(const uint8_t bytes[16], unsigned *ret_start, unsigned *ret_count)
+static void find_zeros(const struct addr *a, size_t *ret_start, size_t *ret_count)
 {
     *ret_start = 8;
     *ret_count = 1;
-    for (unsigned i = 0, run = 0; i < 8; i++) {
-        run = bytes[2 * i] == 0 && bytes[2 * i + 1] == 0 ? run + 1 : 0;
+    for (size_t i = 0, run = 0; i < 8; i++) {
+        run = group(a, i) == 0 ? run + 1 : 0;
         if (run > *ret_count) {
             *ret_count = run;
             *ret_start = i + 1 - run;
@@ -344,7 +350,7 @@ static void find_zeros(const uint8_t bytes[16], unsigned *ret_start, unsigned *r
 
 size_t addr_format(const struct addr *a, char text[ADDR_TEXT_MAX])
 {
-    unsigned zeros_at, zeros;
+    size_t zeros_at, zeros;
     char *out = text;
 
     if (a->family == ADDR_V4) {
@@ -355,8 +361,8 @@ size_t addr_format(const struct addr *a, char text[ADDR_TEXT_MAX])
         *--out = '\0';
         return (size_t)(out - text);
     }
-    find_zeros(a->bytes, &zeros_at, &zeros);
-    for (unsigned i = 0; i < 8; i++) {
+    find_zeros(a, &zeros_at, &zeros);
+    for (size_t i = 0; i < 8; i++) {
         if (i == zeros_at) {
             *out++ = ':';
             if (i == 0)
@@ -364,7 +370,7 @@ size_t addr_format(const struct addr *a, char text[ADDR_TEXT_MAX])
             i += zeros - 1;
             continue;
         }
-        out = put_number(out, (unsigned)a->bytes[2 * i] << 8 | a->bytes[2 * i + 1], 16);
+        out = put_number(out, group(a, i), 16);
         if (i < 7)
             *out++ = ':';
     }

@@ -67,7 +67,7 @@ enum host_fault host_parse(const char *text, size_t len, struct host *ret)
     if (len == 0)
         return HOST_EMPTY;
     if (memchr(text, ':', len) || text[0] == '[') {
-        if (addr_parse(text, len, &addr) < 0)
+        if (addr_parse(text, len, &addr) < 0 || addr.zoned)
             return HOST_BAD_ADDRESS;
         set_address(ret, &addr);
         return HOST_OK;
@@ -154,7 +154,7 @@ bool host_eq(const struct host *a, const struct host *b)
 size_t host_format(const struct host *h, uint16_t port, char text[HOST_AUTHORITY_MAX])
 {
     bool brackets = h->is_address && h->addr.family == ADDR_V6;
-    char digits[5], *out = text;
+    char digits[5] = { 0 }, *out = text;
     size_t n = 0;
 
     if (brackets)

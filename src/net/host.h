@@ -5,7 +5,8 @@
  * A name is small letters, digits and hyphens in labels of 1 to 63, at most 253 in all, without a
  * dot at its end; other scripts come in their xn-- form. What any program would read as an address
  * is an address ("0x7f.1", "2130706433", "127.0.0.1."), and what only looks like one (a last label
- * of digits, or that begins with 0x) is refused. So is every other byte.
+ * of digits, or that begins with 0x) is refused. So are addresses with a zone, which are bound to
+ * an interface of the host, and every other byte.
  */
 #ifndef ABX_NET_HOST_H
 #define ABX_NET_HOST_H
@@ -19,7 +20,7 @@
 struct host {
     bool is_address;
     struct addr addr;        /* if is_address */
-    char text[HOST_MAX + 1]; /* canonical; an address without brackets and zone */
+    char text[HOST_MAX + 1]; /* canonical; an address without brackets */
     uint8_t len;
 };
 
@@ -29,7 +30,7 @@ enum host_fault {
     HOST_TOO_LONG,    /* the name or a label of it */
     HOST_BAD_BYTE,    /* NUL, control, blank, 8-bit, '_', '%', … */
     HOST_BAD_LABEL,   /* empty, or a hyphen at its end */
-    HOST_BAD_ADDRESS, /* looks like an address and is none */
+    HOST_BAD_ADDRESS, /* looks like an address and is none, or has a zone */
     HOST_BAD_PORT,    /* not 1 to 65535, or missing */
 };
 

@@ -127,6 +127,9 @@ struct http1_out {
  */
 void http1_write_request(struct buf *out, const struct http1_request *request,
                          const struct http1_out *how);
+/* CONNECT to an upstream proxy, or to the socket of mitmProxy; extra as above. */
+void http1_write_connect(struct buf *out, const struct host *host, uint16_t port,
+                         const char *extra);
 void http1_write_response(struct buf *out, const struct http1_response *response,
                           const struct http1_out *how);
 

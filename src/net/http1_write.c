@@ -116,6 +116,15 @@ void http1_write_request(struct buf *out, const struct http1_request *request,
     put_end(out, &request->message, how, false);
 }
 
+void http1_write_connect(struct buf *out, const struct host *host, uint16_t port, const char *extra)
+{
+    char authority[HOST_AUTHORITY_MAX];
+
+    (void)host_format(host, port, authority);
+    (void)buf_printf(out, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", authority, authority,
+                     extra ? extra : "");
+}
+
 void http1_write_response(struct buf *out, const struct http1_response *response,
                           const struct http1_out *how)
 {

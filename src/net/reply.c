@@ -133,31 +133,33 @@ static void put_json(struct buf *out, const struct reply *r, const char *line)
     json_object_end(&j);
 }
 
-static void put_phrase(struct buf *out, const char *line, size_t len)
+static void put_phrase(struct buf *out, const char *line)
 {
-    for (size_t i = 0; i < MIN_OF(len, PHRASE_MAX); i++)
+    for (size_t i = 0; i < PHRASE_MAX && line[i] != '\0'; i++)
         (void)buf_putc(out, line[i] >= ' ' && line[i] <= '~' ? line[i] : '?');
 }
 
 void reply_http(struct buf *out, const struct reply *reply, bool json, bool to_head,
                 bool keep_alive)
 {
-    _buf_ struct buf line = { .limit = REPLY_MAX }, body = { .limit = REPLY_MAX };
+    _buf_ struct buf text = { .limit = REPLY_MAX }, body = { .limit = REPLY_MAX };
+    const char *line;
 
-    reply_line(&line, reply);
+    reply_line(&text, reply);
+    line = text.data ? text.data : "";
     if (json)
-        put_json(&body, reply, line.data ? line.data : "");
+        put_json(&body, reply, line);
     else
-        (void)buf_printf(&body, "agentbox: %s", line.data ? line.data : "");
+        (void)buf_printf(&body, "agentbox: %s", line);
     (void)buf_putc(&body, '\n');
     (void)buf_printf(
         out, "HTTP/1.1 %d agentbox: ", reply->status ? reply->status : kinds[reply->kind].http);
-    put_phrase(out, line.data, line.len);
+    put_phrase(out, line);
     (void)buf_printf(out,
                      "\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
                      "Connection: %s\r\n\r\n",
                      json ? "application/json" : "text/plain; charset=utf-8", body.len,
                      keep_alive ? "keep-alive" : "close");
-    if (!to_head)
+    if (!to_head && body.data)
         (void)buf_append(out, body.data, body.len);
 }

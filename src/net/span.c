@@ -28,7 +28,7 @@ bool ascii_is_token(char c)
 
 bool span_eq(struct span s, const char *text)
 {
-    return strlen(text) == s.len && memcmp(s.at, text, s.len) == 0;
+    return strlen(text) == s.len && (s.len == 0 || memcmp(s.at, text, s.len) == 0);
 }
 
 bool span_eq_nocase(struct span s, const char *text)

@@ -92,7 +92,7 @@ static void hosts_are_judged_in_order(void **state)
         { "127.0.0.1", "127.0.0.0/8", "127.0.0.1", FILTER_DENY, "127.0.0.0/8", "file:1:2", "" },
         { "", "127.0.0.1", "127.0.0.1", FILTER_DENY, "blocked", "built-in",
           "--allow-domain 127.0.0.1:443" },
-        { "fe80::/10", "", "[fe80::1%25eth0]", FILTER_DENY, "blocked", "built-in", "" },
+        { "fe80::/10", "", "[fe80::1]:80", FILTER_ALLOW, "fe80::/10", "file:1:2", "" },
         { "ok.test", "", "localhost", FILTER_UNLISTED, "default", "built-in", "" },
     };
 
@@ -133,6 +133,7 @@ static void all_answers_of_a_name_are_judged(void **state)
         { "10.0.0.0/8", "10.0.0.1", { "10.0.0.1" }, FILTER_DENY, "10.0.0.1", NULL },
         { "ok.test", "8.0.0.0/8", { "9.9.9.9", "8.8.8.8" }, FILTER_DENY, "8.0.0.0/8", NULL },
         { "ok.test", "", { NULL }, FILTER_DENY, "resolved", NULL },
+        { "fe80::/10", "", { "fe80::1%eth0" }, FILTER_DENY, "blocked", "link-local" },
     };
 
     (void)state;
@@ -337,7 +338,7 @@ static void decides_like_the_slow_model(void **state)
         "a.test.x.test",
         "[::ffff:10.1.2.3]",
         "0x0a010203",
-        "[fe80::1%1]",
+        "[fe80::1]",
         "a.b.c.d.e.f.a.test",
     };
     static struct model m;

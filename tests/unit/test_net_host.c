@@ -42,7 +42,6 @@ static void hosts_have_one_form(void **state)
         { "::1", "::1", true },
         { "[::1]", "::1", true },
         { "[::ffff:127.0.0.1]", "127.0.0.1", true },
-        { "[fe80::1%25eth0]", "fe80::1", true },
     };
     struct host h;
 
@@ -109,6 +108,9 @@ static const struct {
     ROW("[ok.test]", HOST_BAD_ADDRESS),
     ROW("ok.test:80", HOST_BAD_ADDRESS),
     ROW("::1\0", HOST_BAD_ADDRESS),
+    ROW("fe80::1%eth0", HOST_BAD_ADDRESS),
+    ROW("[fe80::1%25eth0]", HOST_BAD_ADDRESS),
+    ROW("[2606:4700::1%1]", HOST_BAD_ADDRESS),
 #undef ROW
 };
 

@@ -340,6 +340,22 @@ static void requests_are_written_anew(void **state)
                       "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
 }
 
+static void connects_are_read_back(void **state)
+{
+    _buf_ struct buf b = { .limit = 1 << 16 };
+    static struct http1_request r;
+    struct http1_fault fault;
+    struct host h;
+
+    (void)state;
+    assert_int_equal(host_parse("::1", 3, &h), HOST_OK);
+    http1_write_connect(&b, &h, 443, "Proxy-Authorization: Basic eA==\r\n");
+    assert_string_equal(b.data, "CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n"
+                                "Proxy-Authorization: Basic eA==\r\n\r\n");
+    assert_true(http1_parse_request(b.data, b.len, &r, &fault));
+    assert_true(r.is_connect && host_eq(&r.host, &h) && r.port == 443);
+}
+
 /* ---- responses ---- */
 
 static void responses_are_framed(void **state)
@@ -442,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_scan_ends_where_the_head_does),
         cmocka_unit_test(connection_may_not_name_the_world),
         cmocka_unit_test(requests_are_written_anew),
+        cmocka_unit_test(connects_are_read_back),
         cmocka_unit_test(responses_are_framed),
         cmocka_unit_test(responses_are_written_anew),
     };
