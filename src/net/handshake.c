@@ -39,16 +39,14 @@ void handshake_basic(struct buf *out, const char *user, const char *password)
 
 static void write_connect(struct handshake *h)
 {
-    char target[HOST_AUTHORITY_MAX];
+    _buf_ struct buf extra = { .limit = 1024 };
 
-    (void)host_format(&h->host, h->port, target);
-    (void)buf_printf(&h->out, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", target, target);
     if (h->user[0]) {
-        (void)buf_puts(&h->out, "Proxy-Authorization: ");
-        handshake_basic(&h->out, h->user, h->password);
-        (void)buf_puts(&h->out, "\r\n");
+        (void)buf_puts(&extra, "Proxy-Authorization: ");
+        handshake_basic(&extra, h->user, h->password);
+        (void)buf_puts(&extra, "\r\n");
     }
-    (void)buf_puts(&h->out, "\r\n");
+    http1_write_connect(&h->out, &h->host, h->port, extra.data);
 }
 
 static int read_connect(struct handshake *h, int fd)
