@@ -240,8 +240,8 @@ static void start_proxy(const char *agentbox)
     proxy_pid = fork();
     if (proxy_pid == 0) {
         (void)dup2(out[1], 1);
-        (void)execl(agentbox, "agentbox", "proxy", "-q", "--no-config", "--allow-domain", "127.0.0.1",
-                    (char *)NULL);
+        (void)execl(agentbox, "agentbox", "proxy", "-q", "--no-config", "--allow-domain",
+                    "127.0.0.1", (char *)NULL);
         _exit(127);
     }
     close(out[1]);

@@ -45,8 +45,8 @@ static const char *expand_home(const char *path, struct arena *arena)
 
 /*
  * The name and password for the upstream proxy do not belong into a configuration: they are in the
- * environment, as NAME:PASSWORD. They go into the URL (which goes to the role alone), in hexadecimal.
- * NULL: no memory.
+ * environment, as NAME:PASSWORD. They go into the URL (which goes to the role alone), in
+ * hexadecimal. NULL: no memory.
  */
 static const char *add_credentials(const char *url, struct arena *arena)
 {

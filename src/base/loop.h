@@ -14,8 +14,8 @@
 
 #define LOOP_READ  1u /* readable, or the other side is done writing */
 #define LOOP_WRITE 2u
-#define LOOP_GONE  4u /* error, or both sides are done; told without being asked for */
-#define LOOP_EDGE  8u /* tell only what is new; without it, as long as it lasts */
+#define LOOP_GONE  4u  /* error, or both sides are done; told without being asked for */
+#define LOOP_EDGE  8u  /* tell only what is new; without it, as long as it lasts */
 #define LOOP_END   16u /* the other side is done writing; told without being asked for */
 
 struct loop;
@@ -54,8 +54,8 @@ void loop_change(struct loop *loop, const struct loop_io *io, unsigned events);
 /* The descriptor stays open. */
 void loop_remove(struct loop *loop, const struct loop_io *io);
 /*
- * For a descriptor that goes from one owner to another: the first lets it go, the second takes it in
- * the same turn, or closes it.
+ * For a descriptor that goes from one owner to another: the first lets it go, the second takes it
+ * in the same turn, or closes it.
  */
 void loop_let_go(struct loop *loop, const struct loop_io *io);
 int loop_take(struct loop *loop, struct loop_io *io, unsigned events);

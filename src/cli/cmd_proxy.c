@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agentbox proxy: the filtering proxy on its own, one line on stdout for each listener and decision.
- * agentbox net-role: the process behind it; refuses to be started by hand.
+ * agentbox proxy: the filtering proxy on its own, one line on stdout for each listener and
+ * decision. agentbox net-role: the process behind it; refuses to be started by hand.
  */
 #include <errno.h>
 #include <poll.h>
@@ -62,10 +62,10 @@ int cli_net_role(void)
 {
     int code = role_main();
 
-    return code == ROLE_EXIT_MISUSED
-               ? cli_misuse("it is started by agentbox itself; for a proxy: agentbox proxy",
-                            "net-role has no control socket")
-               : code;
+    if (code != ROLE_EXIT_MISUSED)
+        _exit(code); /* what runs at a usual exit may want more than it is left with */
+    return cli_misuse("it is started by agentbox itself; for a proxy: agentbox proxy",
+                      "net-role has no control socket");
 }
 
 /* ---- options ---- */

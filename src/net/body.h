@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One direction of a message's body: raw bytes in one framing come in, the same data in another
- * goes out. Holds one chunk at most, in a buffer of the relay's pool; nothing is copied but to close
- * the gaps that chunk headers leave.
+ * goes out. Holds one chunk at most, in a buffer of the relay's pool; nothing is copied but to
+ * close the gaps that chunk headers leave.
  *
  *     while there is nothing to send:   body_room → put raw bytes there → body_took
  *     body_pending → send → body_sent

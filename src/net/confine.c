@@ -2,10 +2,10 @@
 /*
  * Shutting the net role in.
  *
- * Three fences, each of which would do for files: Landlock without a rule, a system call filter that
- * knows no call with a path, and a limit that makes written files impossible. The filter is a list
- * (confine.def) in the order of the table; a role makes few calls that are not among the first, and
- * the kernel remembers the answer for calls whose arguments do not matter.
+ * Three fences, each of which would do for files: Landlock without a rule, a system call filter
+ * that knows no call with a path, and a limit that makes written files impossible. The filter is a
+ * list (confine.def) in the order of the table; a role makes few calls that are not among the
+ * first, and the kernel remembers the answer for calls whose arguments do not matter.
  *
  * The address space has a limit; sanitizers need more than any, so their builds have none.
  */

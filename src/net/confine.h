@@ -16,7 +16,7 @@ struct confine_step {
     int result;       /* 0 or -errno */
 };
 
-/* files: descriptors it may have. A kernel without Landlock goes without: seccomp closes files too. */
+/* files: descriptors it may have. Where there is no Landlock, seccomp alone keeps files closed. */
 struct confine_step confine_self(uint64_t files);
 /* How many it may have. */
 uint64_t confine_files(void);

@@ -3,9 +3,10 @@
  * Plain HTTP requests: one connection to the server for each, judged each by itself however many
  * come on a client's connection.
  *
- * Both heads are taken apart and written anew (http1.h), both bodies too (body.h): client and server
- * never see each other's framing, so there is nothing to disagree about. A response may begin before
- * the request's body is through; the client's connection then ends with it. Answers with 1xx are
+ * Both heads are taken apart and written anew (http1.h), both bodies too (body.h): client and
+ * server never see each other's framing, so there is nothing to disagree about. A response may
+ * begin before the request's body is through; the client's connection then ends with it. Answers
+ * with 1xx are
  * dropped: we answer Expect ourselves, once the server is connected.
  */
 #include <errno.h>

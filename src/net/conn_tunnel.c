@@ -8,8 +8,9 @@
  * The client's first bytes are therefore held back until the name is known. The other direction is
  * open at once: in many protocols the server speaks first.
  *
- * What is not TLS is not looked at. encrypted_client_hello hides a name that may be another than the
- * one outside; browsers send a meaningless one always, so it is refused only where the rules say so.
+ * What is not TLS is not looked at. encrypted_client_hello hides a name that may be another than
+ * the one outside; browsers send a meaningless one always, so it is refused only where the rules
+ * say so.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /*
  * The messages of the control socket.
  *
- * A writer leaves room for the head and fills it in when the fields are known. A reader checks every
- * length against what is left, every text for the NUL that it must end with and for those that it
- * must not hold, every number that stands for one of a few things; what is left over is malformed,
- * too. Nothing is allocated but the lists of rules, in the caller's arena.
+ * A writer leaves room for the head and fills it in when the fields are known. A reader checks
+ * every length against what is left, every text for the NUL that it must end with and for those
+ * that it must not hold, every number that stands for one of a few things; what is left over is
+ * malformed, too. Nothing is allocated but the lists of rules, in the caller's arena.
  */
 #include "net/protocol.h"
 

@@ -71,7 +71,7 @@ enum relay_step {
 
 /* Both sides count as ready, until something says otherwise. */
 void relay_init(struct relay *relay, struct relay_pool *pool, int client, int server);
-/* Bytes that were read already, at most RELAY_CHUNK, in a buffer of the pool, which is taken over. */
+/* Bytes that were read already, at most RELAY_CHUNK, in a buffer of the pool: taken over. */
 void relay_preload(struct relay *relay, enum relay_side from, char *buffer, size_t len);
 /* What the loop said about a side: LOOP_READ, LOOP_WRITE, LOOP_END. */
 void relay_ready(struct relay *relay, enum relay_side side, unsigned events);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The resolver's kept answers. Names are canonical (host.h) and were allowed by a filter before they
- * were asked for, so who fills this table is whom the user lets be reached; its size is fixed all
- * the same, and each name has only CACHE_WAYS places.
+ * The resolver's kept answers. Names are canonical (host.h) and were allowed by a filter before
+ * they were asked for, so who fills this table is whom the user lets be reached; its size is fixed
+ * all the same, and each name has only CACHE_WAYS places.
  */
 #include "net/resolve_cache.h"
 

@@ -2,8 +2,8 @@
 /*
  * The proxy's listeners, rules and limits.
  *
- * At the limit of connections the oldest that has not said yet what it wants makes room; when all of
- * them are at work, listeners rest until one ends, and the kernel's backlog holds who comes
+ * At the limit of connections the oldest that has not said yet what it wants makes room; when all
+ * of them are at work, listeners rest until one ends, and the kernel's backlog holds who comes
  * meanwhile. So ten thousand half-open connections cost what the limit allows, and whoever really
  * asks for something gets through.
  *
@@ -178,7 +178,8 @@ int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
     *l = (struct listener){
         .io = { .fd = own, .ready = listener_ready }, .server = s, .id = id, .rules = r
     };
-    (void)setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* what it accepts has it too */
+    (void)setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on,
+                     sizeof on); /* what it accepts has it too */
     int result = loop_add(s->loop, &l->io, LOOP_READ);
     if (result < 0) {
         free(l);

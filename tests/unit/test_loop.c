@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event loop: order of timers, tasks and events, and things that go while they are waited for. */
+/* The event loop: order of timers, tasks and events, and what goes while it is waited for. */
 #include "base/loop.h"
 
 #include <errno.h>
@@ -207,7 +207,8 @@ int main(void)
                                         make_loop, free_loop),
         cmocka_unit_test_setup_teardown(a_task_that_posts_itself_runs_once_a_turn, make_loop,
                                         free_loop),
-        cmocka_unit_test_setup_teardown(events_of_what_was_closed_are_dropped, make_loop, free_loop),
+        cmocka_unit_test_setup_teardown(events_of_what_was_closed_are_dropped, make_loop,
+                                        free_loop),
         cmocka_unit_test_setup_teardown(an_edge_is_told_once_an_end_too, make_loop, free_loop),
         cmocka_unit_test_setup_teardown(a_descriptor_goes_to_another_owner, make_loop, free_loop),
     };

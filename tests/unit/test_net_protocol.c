@@ -80,8 +80,8 @@ static void a_message_that_is_too_long_is_refused_by_its_head(void **state)
     struct protocol_head got;
 
     (void)state;
-    assert_int_equal(
-        protocol_get_head((const char *)&head, sizeof head, PROTOCOL_MAX_OUT, &got), -1);
+    assert_int_equal(protocol_get_head((const char *)&head, sizeof head, PROTOCOL_MAX_OUT, &got),
+                     -1);
 }
 
 static void records_come_out_as_they_went_in(void **state)
@@ -119,7 +119,8 @@ static void a_text_with_a_nul_inside_is_malformed(void **state)
     protocol_put_done(&out, 1, ABX_OK, "text");
     assert_true(protocol_get_done(out.data + PROTOCOL_HEAD, out.len - PROTOCOL_HEAD, &code, &text));
     out.data[out.len - 3] = '\0';
-    assert_false(protocol_get_done(out.data + PROTOCOL_HEAD, out.len - PROTOCOL_HEAD, &code, &text));
+    assert_false(
+        protocol_get_done(out.data + PROTOCOL_HEAD, out.len - PROTOCOL_HEAD, &code, &text));
 }
 
 static void upstream_urls_are_read_or_refused(void **state)

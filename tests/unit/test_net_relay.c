@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The relay: every byte in order, half-close, one chunk of back-pressure, nothing held when idle. */
+/* The relay: bytes in order, half-close, back-pressure of one chunk, nothing held when idle. */
 #include "net/relay.h"
 
 #include <errno.h>
