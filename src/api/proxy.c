@@ -22,6 +22,13 @@
 #include "net/role.h"
 #include "run/spawn.h"
 
+/* Whoever takes the role over gets no terminal; only a sanitizer has something to say. */
+#ifdef ABX_SANITIZED
+#define ROLE_STDERR(null) STDERR_FILENO
+#else
+#define ROLE_STDERR(null) (null)
+#endif
+
 #define RULES_ID 1u
 #define BACKLOG  1024
 
@@ -111,7 +118,7 @@ static int32_t start_role(abx_proxy *p, abx_error **err)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return err_sys(err, ABX_E_PROXY, -errno, "make the proxy's control socket");
     client_init(&p->client, pair[0], &hooks);
-    const int fds[] = { null, null, STDERR_FILENO, pair[1] };
+    const int fds[] = { null, null, ROLE_STDERR(null), pair[1] };
     _Static_assert(ARRAY_LEN(fds) == ROLE_CONTROL_FD + 1, "the control socket is the last one");
     const struct spawn_request request = {
         .image = &image, .argv = argv, .cwd = "/", .cwd_fd = -1, .fds = fds, .count = ARRAY_LEN(fds)

@@ -38,14 +38,6 @@
 #define __NR_epoll_wait (-1)
 #endif
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CONFINE_SANITIZED true
-#elif defined(__has_feature)
-#define CONFINE_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define CONFINE_SANITIZED false
-#endif
-
 enum check { ANY, FAMILY, INTERFACE, PIPE_SIZE, NO_EXEC };
 
 static const struct {
@@ -192,8 +184,10 @@ static int apply_limits(uint64_t files)
         r = set_limit(RLIMIT_FSIZE, 0);
     if (r == 0)
         r = set_limit(RLIMIT_NPROC, 0);
-    if (r == 0 && !CONFINE_SANITIZED)
+#ifndef ABX_SANITIZED
+    if (r == 0)
         r = set_limit(RLIMIT_AS, CONFINE_MEMORY);
+#endif
     return r;
 }
 

@@ -160,7 +160,7 @@ const struct rules *conn_rules(const struct conn *c)
 
 size_t conn_input(const struct conn *c, const char **ret)
 {
-    *ret = c->in.data ? c->in.data + c->in_from : NULL;
+    *ret = c->in.data ? c->in.data + c->in_from : "";
     return c->in.len - c->in_from;
 }
 

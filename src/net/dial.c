@@ -146,8 +146,7 @@ static void attempt_ready(struct loop_io *io, unsigned events)
     int error = 0;
     socklen_t len = sizeof error;
 
-    (void)events;
-    if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+    if ((events & LOOP_GONE) && getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
     if (error == 0) {
         loop_let_go(d->loop, io);
@@ -263,10 +262,12 @@ static int dial_prepare(struct dial *d, const struct dial_target *t)
                                                        : HANDSHAKE_NONE;
 
     if (t->via == DIAL_UNIX || t->via == DIAL_UNIX_CONNECT) {
-        if (strlen(t->unix_path) >= sizeof d->unix_addr.sun_path)
+        size_t len = strlen(t->unix_path);
+
+        if (len >= sizeof d->unix_addr.sun_path)
             return -ENAMETOOLONG;
         d->unix_addr.sun_family = AF_UNIX;
-        strcpy(d->unix_addr.sun_path, t->unix_path);
+        memcpy(d->unix_addr.sun_path, t->unix_path, len + 1);
     } else {
         order_addresses(d, t->addrs, t->addr_count);
     }

@@ -188,10 +188,11 @@ int handshake_init(struct handshake *h, enum handshake_kind kind, const struct h
     buf_init(&h->in, HANDSHAKE_MAX);
     user = user ? user : "";
     password = password ? password : "";
-    if (strlen(user) >= sizeof h->user || strlen(password) >= sizeof h->password)
+    size_t user_len = strlen(user), password_len = strlen(password);
+    if (user_len >= sizeof h->user || password_len >= sizeof h->password)
         return -EINVAL;
-    strcpy(h->user, user);
-    strcpy(h->password, password);
+    memcpy(h->user, user, user_len + 1);
+    memcpy(h->password, password, password_len + 1);
     if (kind == HANDSHAKE_CONNECT)
         write_connect(h);
     else

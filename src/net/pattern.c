@@ -74,7 +74,7 @@ static bool read_network(struct span text, bool has_bits, struct addr_net *ret)
 
 bool pattern_parse(const char *text, struct pattern *ret)
 {
-    struct span s = { text, strnlen(text, PATTERN_MAX + 1) };
+    struct span s = { text, text ? strnlen(text, PATTERN_MAX + 1) : 0 };
     struct pattern p = { 0 };
     const char *slash;
     struct span host;

@@ -56,18 +56,18 @@ char *relay_take_buffer(struct relay_pool *pool)
     return buffer ? buffer->bytes : NULL;
 }
 
-void relay_give_buffer(struct relay_pool *pool, char *bytes)
+void relay_give_buffer(struct relay_pool *pool, char *buffer)
 {
-    union relay_buffer *buffer = (union relay_buffer *)(void *)bytes;
+    union relay_buffer *spare = (union relay_buffer *)(void *)buffer;
 
-    if (!buffer)
+    if (!spare)
         return;
     if (pool->spare_count >= RELAY_SPARE) {
-        free(buffer);
+        free(spare);
         return;
     }
-    buffer->next = pool->spare;
-    pool->spare = buffer;
+    spare->next = pool->spare;
+    pool->spare = spare;
     pool->spare_count++;
 }
 

@@ -277,7 +277,7 @@ static void tcp_ready(struct lookup *l, unsigned events)
         return;
     }
     if (!l->message)
-        l->message = malloc(TCP_PREFIX + DNS_MESSAGE_MAX);
+        l->message = calloc(1, TCP_PREFIX + DNS_MESSAGE_MAX);
     if (!l->message) {
         lookup_over(l, DNS_SERVER_FAILED);
         return;
@@ -497,10 +497,11 @@ void resolver_free(struct resolver *r)
 {
     if (!r)
         return;
-    while (r->queries) {
-        while (r->queries->waiters)
-            waiter_leave(r->queries->waiters);
-        query_free(r->queries);
+    for (struct resolve_query *q = r->queries, *next; q; q = next) {
+        next = q->next;
+        for (struct resolve_waiter *w = q->waiters; w; w = w->next)
+            w->query = NULL;
+        query_free(q);
     }
     cache_clear(&r->cache);
     free(r->hosts);

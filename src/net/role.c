@@ -344,7 +344,7 @@ int role_main(void)
     if (close_range(ROLE_CONTROL_FD + 1, ~0u, 0) < 0)
         return ROLE_EXIT_CONFINE;
     (void)signal(SIGPIPE, SIG_IGN);
-    r.files = MIN_OF(confine_files(), (uint64_t)FDS_OWN + FDS_A_CONN * 65536u);
+    r.files = MIN_OF(confine_files(), FDS_OWN + (uint64_t)FDS_A_CONN * 65536);
     buf_init(&r.in, PROTOCOL_MAX);
     buf_init(&r.out, OUT_MAX);
     if (confine_self(r.files).result < 0)

@@ -12,9 +12,9 @@
  * How to talk to it: client.h does all of this, or by hand (protocol.h):
  *   1. SETUP (limits), NAMES (/etc/hosts and /etc/resolv.conf: it can open neither; send NAMES
  *      again when they change), RULES with a number, LISTEN with a number, the number of the rules
- *      and a listening socket (SCM_RIGHTS, one a message; of any network namespace). All may be sent
- *      at once. Each is answered by a DONE with its serial, in order; a code other than ABX_OK comes
- *      with a text. Connections are accepted from a LISTEN on.
+ *      and a listening socket (SCM_RIGHTS, one a message; of any network namespace). All may be
+ *      sent at once. Each is answered by a DONE with its serial, in order; a code other than
+ *      ABX_OK comes with a text. Connections are accepted from a LISTEN on.
  *   2. RULES with the same number replaces them; open connections that the new ones do not allow
  *      are closed. Several runs with the same rules share a number; each has a listener of its own,
  *      by which its records are told apart. UNLISTEN when a run ends closes what it has open.

@@ -358,10 +358,14 @@ void server_free(struct server *s)
     s->stopping = true;
     close_connections(s, NULL);
     questions_forget(s, NULL);
-    while (s->listeners)
-        listener_free(s->listeners);
-    while (s->rules)
-        rules_free(s, s->rules);
+    for (struct listener *l = s->listeners, *next; l; l = next) {
+        next = l->next;
+        listener_free(l);
+    }
+    for (struct rules *r = s->rules, *next; r; r = next) {
+        next = r->next;
+        rules_free(s, r);
+    }
     loop_timer_clear(s->loop, &s->deadline);
     loop_unpost(s->loop, &s->settle);
     relay_pool_done(&s->pool);

@@ -26,6 +26,7 @@ teardown_file() {
 }
 
 setup() {
+    # shellcheck source=/dev/null
     . "$DIR/ports"
     BOX=${AGENTBOX:-$BATS_TEST_DIRNAME/../../build/agentbox}
     OUT=$DIR/out.$BATS_TEST_NUMBER
