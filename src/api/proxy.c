@@ -250,7 +250,7 @@ static int open_listener(const char *address, int32_t *ret_port)
         !host.is_address)
         return -EINVAL;
     socklen_t at_len = fill_address(&host, any ? 0 : port, &at);
-    _fd_ int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    _fd_ int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(fd, (struct sockaddr *)(void *)&at, at_len) < 0 || listen(fd, BACKLOG) < 0 ||
         getsockname(fd, (struct sockaddr *)(void *)&at, &at_len) < 0)

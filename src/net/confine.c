@@ -38,7 +38,7 @@
 #define __NR_epoll_wait (-1)
 #endif
 
-enum check { ANY, FAMILY, INTERFACE, PIPE_SIZE, NO_EXEC };
+enum check { ANY, FAMILY, INTERFACE, DESCRIPTOR, NO_EXEC };
 
 static const struct {
     int number; /* -1: this CPU does not have it */
@@ -88,7 +88,7 @@ static void emit_check(struct program *p, enum check check)
 {
     static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6 };
     static const uint32_t requests[] = { SIOCGIFINDEX };
-    static const uint32_t commands[] = { F_SETPIPE_SZ };
+    static const uint32_t commands[] = { F_SETPIPE_SZ, F_SETFL };
 
     switch (check) {
     case FAMILY:
@@ -97,7 +97,7 @@ static void emit_check(struct program *p, enum check check)
     case INTERFACE:
         emit_one_of(p, 1, requests, ARRAY_LEN(requests));
         break;
-    case PIPE_SIZE:
+    case DESCRIPTOR:
         emit_one_of(p, 1, commands, ARRAY_LEN(commands));
         break;
     case NO_EXEC:

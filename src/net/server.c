@@ -12,6 +12,7 @@
 #include "net/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -163,13 +164,19 @@ int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
     static const int on = 1;
     _fd_ int own = fd;
     struct rules *r = find_rules(s, rules);
+    socklen_t len = sizeof(int);
     size_t count = 0;
+    int listens = 0;
 
     for (const struct listener *l = s->listeners; l; l = l->next, count++)
         if (l->id == id)
             return -EEXIST;
     if (!r)
         return -ENOENT;
+    if (getsockopt(own, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens)
+        return -EINVAL; /* anything else would be ready all the time */
+    if (fcntl(own, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
     if (s->stopping || count >= SERVER_MAX_LISTENERS)
         return -EBUSY;
     struct listener *l = calloc(1, sizeof *l);
