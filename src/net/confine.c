@@ -47,6 +47,9 @@ static const struct {
 #define CONFINE(name, check) { __NR_##name, check },
 #include "net/confine.def"
 #undef CONFINE
+#ifdef ABX_SANITIZED
+    { __NR_sigaltstack, ANY }, /* what a sanitizer does before the process ends */
+#endif
 };
 
 /* ---- the filter ---- */
