@@ -443,6 +443,60 @@ ABX_API const char *const *abx_result_enforced(const abx_result *result);
 ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
 ABX_API void abx_result_free(abx_result *result);
 
+/* ---- the filtering proxy on its own ---- */
+
+/*
+ * HTTP and SOCKS5 on the same port, by the keys network.* of a configuration: what is not allowed
+ * is answered with the reason. It runs in a process of its own that can do nothing but talk over
+ * sockets, and ends with the abx_proxy that it belongs to.
+ */
+typedef struct abx_proxy abx_proxy;
+
+#define ABX_PROXY_TELL_ALLOWED 1u /* records also for what is let through */
+
+#define ABX_ANSWER_NO          0 /* the next one asks again */
+#define ABX_ANSWER_YES         1
+#define ABX_ANSWER_YES_SESSION 2
+#define ABX_ANSWER_NO_SESSION  3
+
+typedef struct abx_proxy_options {
+    uint32_t size; /* sizeof(abx_proxy_options) of the caller */
+    uint32_t flags;
+    const char *program;     /* the agentbox program; NULL: the installed one */
+    const char *hosts_file;  /* NULL: /etc/hosts */
+    const char *resolv_file; /* NULL: /etc/resolv.conf */
+    int32_t dns_port;        /* 0: 53 */
+    /* A decision, as one JSON object. */
+    void (*record)(void *user, const char *json);
+    /*
+     * What no rule mentions; NULL: refused. Answer with abx_proxy_answer, at once or later; silence
+     * for a minute is a no.
+     */
+    void (*ask)(void *user, uint32_t question, const char *host, int32_t port);
+    void *user;
+} abx_proxy_options;
+
+/*
+ * A project's file that was not accepted (abx_config_trust) may only deny. config NULL: everything
+ * is refused.
+ */
+ABX_API int32_t abx_proxy_new(const abx_config *config, const abx_proxy_options *options,
+                              abx_proxy **ret_proxy, abx_error **err);
+/* address is "127.0.0.1:0", "[::1]:3128", …; port 0: any. */
+ABX_API int32_t abx_proxy_listen(abx_proxy *proxy, const char *address, int32_t *ret_port,
+                                 abx_error **err);
+/* Other rules; open connections that they do not allow are closed. */
+ABX_API int32_t abx_proxy_update(abx_proxy *proxy, const abx_config *config, abx_error **err);
+/* May be called by the callback. */
+ABX_API int32_t abx_proxy_answer(abx_proxy *proxy, uint32_t question, int32_t answer,
+                                 abx_error **err);
+/* Readable when abx_proxy_dispatch has work: callbacks are called from it, and from other calls. */
+ABX_API int32_t abx_proxy_fd(const abx_proxy *proxy);
+ABX_API int32_t abx_proxy_dispatch(abx_proxy *proxy, int32_t timeout_ms, abx_error **err);
+/* What is going on has timeout_ms to end; then it is cut off. */
+ABX_API int32_t abx_proxy_close(abx_proxy *proxy, int32_t timeout_ms, abx_error **err);
+ABX_API void abx_proxy_free(abx_proxy *proxy); /* at once */
+
 /* ---- what this host can do ---- */
 
 #define ABX_STATUS_OK      0

@@ -20,6 +20,9 @@
 #define ATTR_WARN_UNUSED       __attribute__((warn_unused_result))
 #define FALLTHROUGH            __attribute__((fallthrough))
 
+/* The struct of which `member`, that `ptr` points at, is a part. */
+#define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
 /* Ownership leaves a cleanup variable: `*ret_fd = TAKE_FD(fd);` */
 #define TAKE_FD(fd)                                                                                \
     ({                                                                                             \

@@ -52,6 +52,7 @@ CLI_COMMAND(plan);
 CLI_COMMAND(why);
 CLI_COMMAND(config);
 CLI_COMMAND(doctor);
+CLI_COMMAND(proxy);
 CLI_COMMAND(inside);
 CLI_COMMAND(rules);
 CLI_COMMAND(version);

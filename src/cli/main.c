@@ -7,6 +7,7 @@
 #include "cli/check_options.h"
 #include "cli/cli.h"
 #include "cli/config_options.h"
+#include "cli/proxy_options.h"
 #include "cli/run_options.h"
 
 enum { OPTION_JSON_ONLY, OPTION_HELP_ONLY };
@@ -27,6 +28,7 @@ static const struct opt_spec help_options[] = { HELP_ROW };
 #define COUNT_run_options     0 /* known only to the linker; filled in below */
 #define COUNT_check_options   CHECK_OPTION_COUNT
 #define COUNT_config_options  CONFIG_OPTION_COUNT
+#define COUNT_proxy_options   PROXY_OPTION_COUNT
 #define COUNT_doctor_options  ARRAY_LEN(doctor_options)
 #define COUNT_inside_options  ARRAY_LEN(inside_options)
 #define COUNT_rules_options   ARRAY_LEN(rules_options)
@@ -96,6 +98,8 @@ int main(int argc, char **argv)
     else if (name[0] == '-')
         return cli_misuse("agentbox run [options] -- PROGRAM; agentbox help",
                           "'%s': options stand behind a command", name);
+    else if (argc == 2 && str_eq(name, "net-role"))
+        return cli_net_role();
     const struct cli_command *command = cli_find(name);
     if (!command)
         return unknown_command(name);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From settings to the rules of the network.
+ *
+ * What a project's file grants counts once it was accepted; what it denies, always. Origins are the
+ * places that people can go to: "FILE:LINE:COLUMN", an option's name.
+ */
+#include "api/net_rules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static bool counts(const struct settings_entry *e, bool untrusted)
+{
+    return !untrusted || e->origin != ORIGIN_PROJECT || e->key == KEY_DENIED_DOMAINS;
+}
+
+static bool make_list(const struct layers *l, enum settings_key key, bool untrusted,
+                      struct arena *arena, struct filter_list *ret)
+{
+    struct filter_pattern *patterns = arena_alloc(arena, l->count, sizeof *patterns);
+    size_t n = 0;
+
+    if (!patterns)
+        return false;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->entries[i]->key == key && counts(l->entries[i], untrusted))
+            patterns[n++] = (struct filter_pattern){ l->entries[i]->value, l->entries[i]->source };
+    *ret = (struct filter_list){ patterns, n };
+    return true;
+}
+
+/* "~/…" is the user's; the schema lets nothing else be relative. NULL: no memory. */
+static const char *expand_home(const char *path, struct arena *arena)
+{
+    const char *home = getenv("HOME");
+
+    if (!str_has_prefix(path, "~/"))
+        return path;
+    return arena_printf(arena, "%s%s", home ? home : "", path + 1);
+}
+
+/*
+ * The name and password for the upstream proxy do not belong into a configuration: they are in the
+ * environment, as NAME:PASSWORD. They go into the URL (which goes to the role alone), in
+ * hexadecimal. NULL: no memory.
+ */
+static const char *add_credentials(const char *url, struct arena *arena)
+{
+    const char *auth = getenv(UPSTREAM_AUTH_VARIABLE), *rest = strstr(url, "://");
+    size_t len = auth ? strlen(auth) : 0;
+
+    if (len == 0 || !rest)
+        return url;
+    char *encoded = arena_alloc(arena, len + 1, 3);
+    if (!encoded)
+        return NULL;
+    for (size_t i = 0, n = 0; i < len; i++)
+        n += (size_t)sprintf(encoded + n, auth[i] == ':' ? ":" : "%%%02x", (uint8_t)auth[i]);
+    return arena_printf(arena, "%.*s%s@%s", (int)(rest + 3 - url), url, encoded, rest + 3);
+}
+
+int32_t net_rules_make(const abx_config *config, const struct settings *call, struct arena *arena,
+                       struct net_rules *ret, abx_error **err)
+{
+    struct layers all = { 0 }, granted = { 0 };
+    struct server_rules *rules = &ret->rules;
+
+    *ret = (struct net_rules){ .upstream = "" };
+    if (!config)
+        return ABX_OK; /* nothing is allowed */
+    const struct config_file *project = config_project(config);
+    bool untrusted = project && !project->trusted;
+    int32_t code = config_merge(config, call, 0, arena, &all, err);
+    if (code == ABX_OK)
+        code = config_merge(config, call, untrusted ? LAYERS_SKIP(ORIGIN_PROJECT) : 0, arena,
+                            &granted, err);
+    if (code != ABX_OK)
+        return code;
+    ret->upstream = layers_value(&granted, KEY_UPSTREAM_PROXY);
+    ret->upstream = add_credentials(ret->upstream ? ret->upstream : "", arena);
+    const char *mitm = layers_value(&granted, KEY_MITM_SOCKET);
+    rules->mitm_path = expand_home(mitm ? mitm : "", arena);
+    if (!rules->mitm_path || !ret->upstream ||
+        !make_list(&all, KEY_ALLOWED_DOMAINS, untrusted, arena, &rules->lists.allowed) ||
+        !make_list(&all, KEY_DENIED_DOMAINS, untrusted, arena, &rules->lists.denied) ||
+        !make_list(&all, KEY_MITM_DOMAINS, untrusted, arena, &rules->lists.mitm))
+        return err_nomem(err);
+    return ABX_OK;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The proxy's listeners, rules and limits.
+ *
+ * At the limit of connections the oldest that has not said yet what it wants makes room; when all
+ * of them are at work, listeners rest until one ends, and the kernel's backlog holds who comes
+ * meanwhile. So ten thousand half-open connections cost what the limit allows, and whoever really
+ * asks for something gets through.
+ *
+ * Rules are replaced as a whole: a filter is made first, and only if it stands the old one goes.
+ */
+#include "net/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "net/conn.h"
+
+#define ACCEPT_ROUND 64 /* of one listener before others have their turn */
+
+/* ---- connections that may make room ---- */
+
+void young_add(struct conn *c)
+{
+    struct young *y = &c->server->young;
+
+    if (c->is_young)
+        return;
+    c->is_young = true;
+    c->young_next = NULL;
+    c->young_prev = y->last;
+    if (y->last)
+        y->last->young_next = c;
+    else
+        y->first = c;
+    y->last = c;
+}
+
+void young_remove(struct conn *c)
+{
+    struct young *y = &c->server->young;
+
+    if (!c->is_young)
+        return;
+    c->is_young = false;
+    if (c->young_prev)
+        c->young_prev->young_next = c->young_next;
+    else
+        y->first = c->young_next;
+    if (c->young_next)
+        c->young_next->young_prev = c->young_prev;
+    else
+        y->last = c->young_prev;
+}
+
+/* ---- listeners ---- */
+
+static void listener_pause(struct listener *l, bool pause)
+{
+    if (l->paused == pause)
+        return;
+    l->paused = pause;
+    l->server->resting = l->server->resting || pause;
+    loop_change(l->server->loop, &l->io, pause ? 0 : LOOP_READ);
+}
+
+static bool make_room(struct server *s)
+{
+    if (s->count < s->limits.connections)
+        return true;
+    if (!s->young.first)
+        return false;
+    conn_free(s->young.first);
+    return true;
+}
+
+static void listener_ready(struct loop_io *io, unsigned events)
+{
+    struct listener *l = CONTAINER_OF(io, struct listener, io);
+    struct server *s = l->server;
+
+    (void)events;
+    for (unsigned i = 0; i < ACCEPT_ROUND; i++) {
+        if (!make_room(s)) {
+            listener_pause(l, true);
+            return;
+        }
+        int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            /* Out of descriptors: a connection that ends wakes us, or a young one goes. */
+            if ((errno == EMFILE || errno == ENFILE) && s->young.first)
+                conn_free(s->young.first);
+            else if (errno == EMFILE || errno == ENFILE)
+                listener_pause(l, true);
+            return;
+        }
+        (void)conn_new(l, fd);
+    }
+}
+
+static void settle(struct loop_task *task)
+{
+    struct server *s = CONTAINER_OF(task, struct server, settle);
+
+    if (s->stopping && s->count == 0) {
+        loop_timer_clear(s->loop, &s->deadline);
+        s->hooks.stopped(s->hooks.user);
+        return;
+    }
+    s->resting = false;
+    for (struct listener *l = s->listeners; l && s->count < s->limits.connections; l = l->next)
+        listener_pause(l, false);
+}
+
+void server_lost_connection(struct server *s)
+{
+    if (s->stopping ? s->count == 0 : s->resting)
+        loop_post(s->loop, &s->settle);
+}
+
+static void close_connections(struct server *s, const struct listener *l)
+{
+    struct conn *c = s->conns;
+
+    while (c) {
+        struct conn *next = c->next;
+
+        if (!l || c->listener == l)
+            conn_free(c);
+        c = next;
+    }
+}
+
+static void listener_free(struct listener *l)
+{
+    struct server *s = l->server;
+    struct listener **at = &s->listeners;
+
+    close_connections(s, l);
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    loop_close(s->loop, &l->io);
+    free(l);
+}
+
+static struct rules *find_rules(const struct server *s, uint32_t id)
+{
+    struct rules *r = s->rules;
+
+    while (r && r->id != id)
+        r = r->next;
+    return r;
+}
+
+int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
+{
+    static const int on = 1;
+    _fd_ int own = fd;
+    struct rules *r = find_rules(s, rules);
+    socklen_t len = sizeof(int);
+    size_t count = 0;
+    int listens = 0;
+
+    for (const struct listener *l = s->listeners; l; l = l->next, count++)
+        if (l->id == id)
+            return -EEXIST;
+    if (!r)
+        return -ENOENT;
+    if (getsockopt(own, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens)
+        return -EINVAL; /* anything else would be ready all the time */
+    if (fcntl(own, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    if (s->stopping || count >= SERVER_MAX_LISTENERS)
+        return -EBUSY;
+    struct listener *l = calloc(1, sizeof *l);
+    if (!l)
+        return -ENOMEM;
+    *l = (struct listener){
+        .io = { .fd = own, .ready = listener_ready }, .server = s, .id = id, .rules = r
+    };
+    (void)setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on,
+                     sizeof on); /* what it accepts has it too */
+    int result = loop_add(s->loop, &l->io, LOOP_READ);
+    if (result < 0) {
+        free(l);
+        return result;
+    }
+    (void)TAKE_FD(own);
+    l->next = s->listeners;
+    s->listeners = l;
+    return 0;
+}
+
+void server_unlisten(struct server *s, uint32_t id)
+{
+    for (struct listener *l = s->listeners; l; l = l->next)
+        if (l->id == id) {
+            listener_free(l);
+            return;
+        }
+}
+
+/* ---- rules ---- */
+
+static void rules_clear(struct rules *r)
+{
+    filter_free(r->filter);
+    free((char *)(uintptr_t)r->how.mitm_path);
+    r->filter = NULL;
+    r->how = (struct server_rules){ 0 };
+}
+
+static void rules_free(struct server *s, struct rules *r)
+{
+    struct rules **at = &s->rules;
+
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    rules_clear(r);
+    answers_free(r);
+    free(r);
+}
+
+/* Closes what the new rules do not allow. */
+static void judge_again(struct server *s, const struct rules *r)
+{
+    struct conn *c = s->conns;
+
+    while (c) {
+        struct conn *next = c->next;
+
+        if (conn_rules(c) == r && !conn_still_allowed(c))
+            conn_free(c);
+        c = next;
+    }
+}
+
+static struct rules *rules_new(struct server *s, uint32_t id)
+{
+    size_t count = 0;
+
+    for (const struct rules *r = s->rules; r; r = r->next)
+        count++;
+    struct rules *r = count < SERVER_MAX_RULES ? calloc(1, sizeof *r) : NULL;
+    if (!r)
+        return NULL;
+    r->id = id;
+    r->next = s->rules;
+    s->rules = r;
+    return r;
+}
+
+int32_t server_set_rules(struct server *s, uint32_t id, const struct server_rules *rules,
+                         abx_error **err)
+{
+    _filter_ struct filter *filter = NULL;
+    int32_t code = filter_new(&rules->lists, &filter, err);
+
+    if (code != ABX_OK)
+        return code;
+    char *mitm = rules->mitm_path && rules->mitm_path[0] ? strdup(rules->mitm_path) : NULL;
+    struct rules *r = find_rules(s, id);
+    bool is_new = !r;
+    if (is_new)
+        r = rules_new(s, id);
+    if (!r || (!mitm && rules->mitm_path && rules->mitm_path[0])) {
+        free(mitm);
+        if (r && is_new)
+            rules_free(s, r);
+        return err_nomem(err);
+    }
+    rules_clear(r);
+    r->filter = TAKE_PTR(filter);
+    r->how = *rules;
+    r->how.lists = (struct filter_lists){ 0 };
+    r->how.mitm_path = mitm;
+    r->how.ask = rules->ask && s->hooks.ask;
+    judge_again(s, r);
+    return ABX_OK;
+}
+
+void server_remove_rules(struct server *s, uint32_t id)
+{
+    struct rules *r = find_rules(s, id);
+    struct listener *l = s->listeners;
+
+    if (!r)
+        return;
+    while (l) {
+        struct listener *next = l->next;
+
+        if (l->rules == r)
+            listener_free(l);
+        l = next;
+    }
+    questions_forget(s, r);
+    rules_free(s, r);
+}
+
+/* ---- life ---- */
+
+static void stop_expired(struct loop_timer *timer)
+{
+    struct server *s = CONTAINER_OF(timer, struct server, deadline);
+
+    close_connections(s, NULL);
+    loop_post(s->loop, &s->settle);
+}
+
+void server_stop(struct server *s)
+{
+    if (s->stopping)
+        return;
+    s->stopping = true;
+    for (struct listener *l = s->listeners; l; l = l->next)
+        loop_close(s->loop, &l->io);
+    while (s->young.first)
+        conn_free(s->young.first);
+    questions_forget(s, NULL);
+    loop_timer_set(s->loop, &s->deadline, loop_now(s->loop) + s->limits.stop_ns);
+    loop_post(s->loop, &s->settle);
+}
+
+static void set_defaults(struct server_limits *l)
+{
+    l->connections = l->connections ? l->connections : 1024;
+    l->request_body = l->request_body ? l->request_body : (uint64_t)10 << 20;
+    l->head_ns = l->head_ns ? l->head_ns : 10 * NSEC_PER_SEC;
+    l->dial_ns = l->dial_ns ? l->dial_ns : 10 * NSEC_PER_SEC;
+    l->idle_ns = l->idle_ns ? l->idle_ns : 60 * NSEC_PER_SEC;
+    l->ask_ns = l->ask_ns ? l->ask_ns : 60 * NSEC_PER_SEC;
+    l->stop_ns = l->stop_ns ? l->stop_ns : 5 * NSEC_PER_SEC;
+}
+
+int server_new(struct loop *loop, struct resolver *resolver, const struct server_limits *limits,
+               const struct server_hooks *hooks, struct server **ret)
+{
+    struct server *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return -ENOMEM;
+    s->loop = loop;
+    s->resolver = resolver;
+    s->limits = *limits;
+    s->hooks = *hooks;
+    s->deadline.expired = stop_expired;
+    s->settle.run = settle;
+    set_defaults(&s->limits);
+    *ret = s;
+    return 0;
+}
+
+void server_free(struct server *s)
+{
+    if (!s)
+        return;
+    s->stopping = true;
+    close_connections(s, NULL);
+    questions_forget(s, NULL);
+    for (struct listener *l = s->listeners, *next; l; l = next) {
+        next = l->next;
+        listener_free(l);
+    }
+    for (struct rules *r = s->rules, *next; r; r = next) {
+        next = r->next;
+        rules_free(s, r);
+    }
+    loop_timer_clear(s->loop, &s->deadline);
+    loop_unpost(s->loop, &s->settle);
+    relay_pool_done(&s->pool);
+    free(s);
+}
+
+size_t server_connections(const struct server *s)
+{
+    return s->count;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * abx_proxy_*: questions, updates and two proxies at once, against a server of this process. The
+ * proxy's process is the program that $AGENTBOX names.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agentbox/agentbox.h"
+#include "base/defs.h"
+
+#define CLIENTS 8
+#define WAIT_MS 5000
+
+static uint16_t server_port;
+static int listener;
+
+/* Says "hello", then whatever it is told. */
+static void *serve_one(void *arg)
+{
+    int fd = (int)(intptr_t)arg;
+    char bytes[256];
+
+    (void)!write(fd, "hello", 5);
+    for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0;)
+        (void)!write(fd, bytes, (size_t)n);
+    close(fd);
+    return NULL;
+}
+
+static void *serve(void *arg)
+{
+    pthread_t thread;
+
+    (void)arg;
+    for (int fd; (fd = accept(listener, NULL, NULL)) >= 0;)
+        if (pthread_create(&thread, NULL, serve_one, (void *)(intptr_t)fd) == 0)
+            (void)pthread_detach(thread);
+    return NULL;
+}
+
+static int start_server(void **state)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof at;
+    pthread_t thread;
+
+    (void)state;
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&at, len) < 0 || listen(listener, 64) < 0 ||
+        getsockname(listener, (struct sockaddr *)&at, &len) < 0)
+        return -1;
+    server_port = ntohs(at.sin_port);
+    return pthread_create(&thread, NULL, serve, NULL);
+}
+
+/* ---- the proxy ---- */
+
+struct seen {
+    unsigned questions, refused;
+    uint32_t last;
+    char host[64];
+    char record[1024];
+};
+
+static void on_ask(void *user, uint32_t question, const char *host, int32_t port)
+{
+    struct seen *seen = user;
+
+    assert_int_equal(port, server_port);
+    seen->questions++;
+    seen->last = question;
+    (void)snprintf(seen->host, sizeof seen->host, "%s", host);
+}
+
+static void on_record(void *user, const char *json)
+{
+    struct seen *seen = user;
+
+    (void)snprintf(seen->record, sizeof seen->record, "%s", json);
+    seen->refused += strstr(json, "\"event\":\"refused\"") != NULL;
+}
+
+/* allowed: up to two patterns. */
+static abx_config *config_of(const char *first, const char *second)
+{
+    abx_config *config = NULL;
+
+    assert_int_equal(abx_config_new(&config, NULL), ABX_OK);
+    if (first)
+        assert_int_equal(abx_config_append(config, "network.allowedDomains", first, NULL), ABX_OK);
+    if (second)
+        assert_int_equal(abx_config_append(config, "network.allowedDomains", second, NULL), ABX_OK);
+    return config;
+}
+
+static abx_proxy *start(struct seen *seen, const abx_config *config, bool ask, uint16_t *ret_port)
+{
+    char hosts[] = "/tmp/abx-hosts.XXXXXX";
+    int fd = mkstemp(hosts);
+    abx_proxy_options options = { .size = sizeof options,
+                                  .program = getenv("AGENTBOX"),
+                                  .hosts_file = hosts,
+                                  .record = on_record,
+                                  .ask = ask ? on_ask : NULL,
+                                  .user = seen };
+    abx_error *err = NULL;
+    abx_proxy *p = NULL;
+    int32_t port = 0;
+
+    assert_int_equal(write(fd, "127.0.0.1 a.test b.test\n", 24), 24);
+    close(fd);
+    int32_t code = abx_proxy_new(config, &options, &p, &err);
+    unlink(hosts);
+    if (code != ABX_OK)
+        fail_msg("%s", abx_error_message(err));
+    assert_int_equal(abx_proxy_listen(p, "127.0.0.1:0", &port, NULL), ABX_OK);
+    *ret_port = (uint16_t)port;
+    return p;
+}
+
+static int ask_for(uint16_t proxy, const char *host)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons(proxy),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char text[128];
+    int n = snprintf(text, sizeof text, "CONNECT %s:%u HTTP/1.1\r\n\r\n", host, server_port);
+
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(write(fd, text, (size_t)n), n);
+    return fd;
+}
+
+/* Serves the proxy until the socket has something; what it says first. */
+static void read_reply(abx_proxy *p, int fd, char *text, size_t size)
+{
+    struct pollfd fds[] = { { .fd = fd, .events = POLLIN },
+                            { .fd = abx_proxy_fd(p), .events = POLLIN } };
+
+    do {
+        assert_true(poll(fds, 2, WAIT_MS) > 0);
+        if (fds[1].revents)
+            assert_int_equal(abx_proxy_dispatch(p, 0, NULL), ABX_OK);
+    } while (!fds[0].revents);
+    ssize_t n = read(fd, text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+}
+
+static void wait_for_question(abx_proxy *p, const struct seen *seen, unsigned count)
+{
+    for (int i = 0; i < 100 && seen->questions < count; i++)
+        assert_int_equal(abx_proxy_dispatch(p, 50, NULL), ABX_OK);
+    assert_int_equal(seen->questions, count);
+}
+
+static void expect(abx_proxy *p, int fd, const char *beginning)
+{
+    char text[1024];
+
+    read_reply(p, fd, text, sizeof text);
+    text[strlen(beginning)] = '\0';
+    assert_string_equal(text, beginning);
+}
+
+/* ---- tests ---- */
+
+static void concurrent_connections_to_a_host_ask_once(void **state)
+{
+    struct seen seen = { 0 };
+    abx_config *config = config_of("127.0.0.1", NULL);
+    uint16_t port;
+    abx_proxy *p = start(&seen, config, true, &port);
+    int fds[CLIENTS];
+
+    (void)state;
+    for (unsigned i = 0; i < CLIENTS; i++)
+        fds[i] = ask_for(port, "a.test");
+    wait_for_question(p, &seen, 1);
+    (void)abx_proxy_dispatch(p, 100, NULL);
+    assert_int_equal(seen.questions, 1);
+    assert_string_equal(seen.host, "a.test");
+    assert_int_equal(abx_proxy_answer(p, seen.last, ABX_ANSWER_YES_SESSION, NULL), ABX_OK);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        expect(p, fds[i], "HTTP/1.1 200 ");
+        close(fds[i]);
+    }
+    int again = ask_for(port, "a.test"); /* kept */
+    expect(p, again, "HTTP/1.1 200 ");
+    close(again);
+    int other = ask_for(port, "b.test");
+    wait_for_question(p, &seen, 2);
+    assert_int_equal(abx_proxy_answer(p, seen.last, ABX_ANSWER_NO, NULL), ABX_OK);
+    expect(p, other, "HTTP/1.1 403 ");
+    close(other);
+    other = ask_for(port, "b.test"); /* asked anew */
+    wait_for_question(p, &seen, 3);
+    close(other);
+    assert_int_equal(seen.refused, 1);
+    abx_proxy_free(p);
+    abx_config_free(config);
+}
+
+static void a_yes_opens_no_internal_address(void **state)
+{
+    struct seen seen = { 0 };
+    uint16_t port;
+    abx_proxy *p = start(&seen, NULL, true, &port);
+    int fd = ask_for(port, "a.test");
+
+    (void)state;
+    wait_for_question(p, &seen, 1);
+    assert_int_equal(abx_proxy_answer(p, seen.last, ABX_ANSWER_YES, NULL), ABX_OK);
+    expect(p, fd, "HTTP/1.1 403 ");
+    close(fd);
+    fd = ask_for(port, "127.0.0.1"); /* is not even asked about */
+    expect(p, fd, "HTTP/1.1 403 ");
+    assert_int_equal(seen.questions, 1);
+    close(fd);
+    abx_proxy_free(p);
+}
+
+static void an_update_closes_what_it_no_longer_allows_and_nothing_else(void **state)
+{
+    struct seen seen = { 0 };
+    abx_config *both = config_of("a.test", "127.0.0.1"), *one = config_of("a.test", "127.0.0.1");
+    uint16_t port;
+
+    (void)state;
+    assert_int_equal(abx_config_append(both, "network.allowedDomains", "b.test", NULL), ABX_OK);
+    abx_proxy *p = start(&seen, both, false, &port);
+    int a = ask_for(port, "a.test"), b = ask_for(port, "b.test");
+    char text[256];
+
+    expect(p, a, "HTTP/1.1 200 ");
+    expect(p, b, "HTTP/1.1 200 ");
+    assert_int_equal(abx_proxy_update(p, one, NULL), ABX_OK);
+    do
+        read_reply(p, b, text, sizeof text);
+    while (text[0]);
+    (void)abx_proxy_dispatch(p, 100, NULL);
+    assert_non_null(strstr(seen.record, "the rules changed"));
+    assert_int_equal(seen.refused, 1);
+    assert_int_equal(write(a, "still here", 10), 10);
+    for (text[0] = '\0'; !strstr(text, "here");)
+        read_reply(p, a, text, sizeof text);
+    close(a);
+    close(b);
+    b = ask_for(port, "b.test");
+    expect(p, b, "HTTP/1.1 403 ");
+    close(b);
+    abx_proxy_free(p);
+    abx_config_free(both);
+    abx_config_free(one);
+}
+
+static void two_proxies_have_two_sets_of_rules(void **state)
+{
+    struct seen seen[2] = { 0 };
+    abx_config *a = config_of("a.test", "127.0.0.1"), *b = config_of("b.test", "127.0.0.1");
+    uint16_t ports[2];
+    abx_proxy *first = start(&seen[0], a, false, &ports[0]);
+    abx_proxy *second = start(&seen[1], b, false, &ports[1]);
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        int fd = ask_for(ports[i], "a.test");
+        expect(i ? second : first, fd, i ? "HTTP/1.1 403 " : "HTTP/1.1 200 ");
+        close(fd);
+    }
+    assert_int_equal(abx_proxy_close(first, 2000, NULL), ABX_OK);
+    assert_int_equal(abx_proxy_close(second, 2000, NULL), ABX_OK);
+    abx_proxy_free(first);
+    abx_proxy_free(second);
+    abx_config_free(a);
+    abx_config_free(b);
+}
+
+static void misuse_is_an_error(void **state)
+{
+    abx_proxy_options options = { .size = sizeof options, .program = "/nonexistent" };
+    struct seen seen = { 0 };
+    abx_proxy *p = NULL;
+    uint16_t port;
+    int32_t ignored;
+
+    (void)state;
+    assert_int_equal(abx_proxy_new(NULL, NULL, NULL, NULL), ABX_E_INVALID);
+    assert_int_not_equal(abx_proxy_new(NULL, &options, &p, NULL), ABX_OK);
+    assert_null(p);
+    assert_int_equal(abx_proxy_listen(NULL, "127.0.0.1:0", &ignored, NULL), ABX_E_INVALID);
+    assert_int_equal(abx_proxy_fd(NULL), -1);
+    abx_proxy_free(NULL);
+    p = start(&seen, NULL, false, &port);
+    assert_int_equal(abx_proxy_listen(p, "localhost:0", &ignored, NULL), ABX_E_INVALID);
+    assert_int_equal(abx_proxy_listen(p, "127.0.0.1", &ignored, NULL), ABX_E_INVALID);
+    assert_int_equal(abx_proxy_answer(p, 1, 17, NULL), ABX_E_INVALID);
+    abx_proxy_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(concurrent_connections_to_a_host_ask_once),
+        cmocka_unit_test(a_yes_opens_no_internal_address),
+        cmocka_unit_test(an_update_closes_what_it_no_longer_allows_and_nothing_else),
+        cmocka_unit_test(two_proxies_have_two_sets_of_rules),
+        cmocka_unit_test(misuse_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, start_server, NULL);
+}
