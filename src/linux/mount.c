@@ -30,6 +30,7 @@ struct view {
     struct file_id mask_dir, mask_file;
     int *trees; /* per operation: the detached copy, later the mount; -1: none */
     int mask_fd;
+    bool holds_made; /* the host has made the placeholders */
 };
 
 static bool op_is_bind(const struct mount_op *op)
@@ -189,6 +190,22 @@ static long tree_for(struct view *v, uint32_t i, int target)
     return r < 0 ? r : tree;
 }
 
+/* The host makes placeholders while everything that comes before them is mounted. */
+static long await_holds(struct view *v)
+{
+    struct deliver_msg msg = { 0 };
+
+    if (v->holds_made)
+        return 0;
+    long n = SYS3(__NR_read, LAUNCH_FD_STATUS, &msg, sizeof msg);
+    if (n < 0)
+        return n;
+    if (n != (long)sizeof msg || msg.kind != DELIVER_HOLDS_MADE)
+        return -ECANCELED; /* the host gave up, and knows why */
+    v->holds_made = true;
+    return 0;
+}
+
 /* A placeholder that the host could not make, in a directory where nobody here can make anything.
  */
 static bool is_unmakeable(const struct mount_op *op, int parent)
@@ -209,8 +226,10 @@ static long apply_on_name(struct view *v, uint32_t i)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
     const char *name;
-    long parent = view_parent(v, op->path, &name);
+    long parent = op->flags & MOUNT_HELD ? await_holds(v) : 0;
 
+    if (parent >= 0)
+        parent = view_parent(v, op->path, &name);
     if (op_may_miss(op, parent))
         return 0;
     if (parent < 0)

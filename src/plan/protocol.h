@@ -3,15 +3,15 @@
  * What the host and the launcher say to each other.
  *
  * The launcher is started before the plan exists: it makes namespaces while the host still looks at
- * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group,
- * or
- * "" for none; or "probe". Its descriptors (the exec form hands them out in this order from 3 on):
- *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends one struct
- * deliver_msg with the plan (a sealed memfd, plan/codec.h). 4 lifeline  SOCK_SEQPACKET. The keeper
- * gets one struct deliver_msg with the placeholders' descriptors, if the run has any: the registry
- * directory, then for each directory with placeholders the directory and its registry file. EOF:
- * the host is gone. 5, 6        the control group's parent directory and the group itself, if there
- * is one.
+ * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group
+ * ("" for none); or "probe". Its descriptors (the exec form hands them out in this order):
+ *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends one struct deliver_msg
+ *               with the plan (a sealed memfd, plan/codec.h) and, if the plan has placeholders, one
+ *               that says that they are made.
+ *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
+ *               descriptors, if the run has any: the registry directory, then for each directory
+ *               with placeholders the directory and its registry file. EOF: the host is gone.
+ *   5, 6        the control group's parent directory and the group itself, if there is one.
  *
  * The host believes the launcher and pid 1, which run our code outside the command's reach; both
  * ends check the length of what they get.
@@ -72,7 +72,7 @@ struct hold_entry {
     char name[HOLD_NAME_MAX + 1];
 };
 
-enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS };
+enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE };
 #define DELIVER_MAX_FDS (1 + 2 * LAUNCH_MAX_HOLDS) /* the kernel passes up to 253 */
 
 struct deliver_msg {

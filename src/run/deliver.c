@@ -34,6 +34,12 @@ static int send_fds(int socket, const struct deliver_msg *msg, const int *fds, s
     return sendmsg(socket, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/* A launcher that is gone has said why, or its end is noticed. */
+static bool is_gone(int r)
+{
+    return r == -EPIPE || r == -ECONNRESET;
+}
+
 static int32_t seal_plan(const struct plan *plan, int *ret_fd, abx_error **err)
 {
     size_t size = plan_encoded_size(plan);
@@ -61,15 +67,13 @@ int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err)
     if (code != ABX_OK)
         return code;
     int r = send_fds(status_fd, &msg, &fd, 1);
-    /* A launcher that is gone has said why, or its end is noticed. */
-    return r < 0 && r != -EPIPE && r != -ECONNRESET
-               ? err_sys(err, ABX_E_IO, r, "hand over the plan")
-               : ABX_OK;
+    return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the plan") : ABX_OK;
 }
 
-int32_t deliver_holds(int lifeline_fd, struct hold *h, const struct plan *plan,
+int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *h, const struct plan *plan,
                       const char *const *state_dirs, abx_error **err)
 {
+    const struct deliver_msg made = { .kind = DELIVER_HOLDS_MADE };
     struct deliver_msg msg = { .kind = DELIVER_HOLDS };
     int fds[DELIVER_MAX_FDS];
 
@@ -85,9 +89,13 @@ int32_t deliver_holds(int lifeline_fd, struct hold *h, const struct plan *plan,
         fds[2 + 2 * i] = h->files[i];
     }
     int r = send_fds(lifeline_fd, &msg, fds, 1 + 2 * (size_t)h->count);
-    if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+    if (r < 0 && !is_gone(r))
         return err_sys(err, ABX_E_IO, r, "hand over the placeholders");
-    return hold_fill(h, plan, err);
+    code = hold_fill(h, plan, err);
+    if (code != ABX_OK)
+        return code;
+    r = send(status_fd, &made, sizeof made, MSG_NOSIGNAL) < 0 ? -errno : 0;
+    return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the placeholders") : ABX_OK;
 }
 
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2])

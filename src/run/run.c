@@ -299,10 +299,10 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
                     abx_error **err)
 {
     _err_ abx_error *why = NULL;
-    int32_t code = deliver_holds(r->lifeline_fd, &r->hold, plan, state_dirs, &why);
+    int32_t code = deliver_plan(r->status_fd, plan, &why);
 
     if (code == ABX_OK)
-        code = deliver_plan(r->status_fd, plan, &why);
+        code = deliver_holds(r->lifeline_fd, r->status_fd, &r->hold, plan, state_dirs, &why);
     if (code == ABX_OK)
         return await_start(r, plan, err);
     /* If the launcher has failed as well, its reason lies deeper. */

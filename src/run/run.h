@@ -87,8 +87,8 @@ bool run_reap(struct run_rest *rest, bool wait);
 /* ---- deliver.c: what goes to the launcher ---- */
 
 int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err);
-/* Opens the placeholders' places, tells the keeper, makes them. */
-int32_t deliver_holds(int lifeline_fd, struct hold *hold, const struct plan *plan,
+/* Opens the placeholders' places, tells the keeper, makes them, tells pid 1. */
+int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *hold, const struct plan *plan,
                       const char *const *state_dirs, abx_error **err);
 /* child_fds: the launcher's descriptors from 3 on. 0 or -errno. */
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
