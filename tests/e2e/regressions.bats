@@ -299,6 +299,29 @@ PY
     [ "$(stat -c %a "$W/program")" = 755 ]
 }
 
+# ---- planted links -----------------------------------------------------------------------------
+
+@test "a link that one run plants where a grant has no target yet widens no later run" {
+    mkdir "$W/sub" "$H/.config"
+    own "$W" "$H"
+    box --rw "$W/out" -- ln -s "$H/.config" "$W/out"
+    cd "$W/sub"
+    run "${AS[@]}" "$BOX" run -q --approve yes --rw "$W/out" -- touch "$H/.config/planted"
+    [ "$status" -eq 125 ]
+    [[ $output == *"a symbolic link in a writable directory leads to '$H/.config'"* ]]
+    [ ! -e "$H/.config/planted" ]
+}
+
+@test "a link in the folder of an agent or a cache grants nothing, in its first run or later" {
+    mkdir -p "$H/.claude" "$H/go" "$H/.config"
+    own "$H"
+    inside_unseen 'ln -s "$H/.config" "$H/.claude/todos"; ln -s .. "$H/go/pkg"'
+    [ -L "$H/.claude/todos" ]
+    [ -L "$H/go/pkg" ]
+    refused "$CLOSED" create "$H/.config/planted"
+    refused "$CLOSED" create "$H/planted"
+}
+
 # ---- ends --------------------------------------------------------------------------------------
 
 @test "a keeper that is killed during the start ends the run, and nothing spins" {
