@@ -322,6 +322,17 @@ PY
     refused "$CLOSED" create "$H/planted"
 }
 
+@test "a pattern that grants directories below a read-only one leaves protected names alone" {
+    mkdir -p "$W/all/one/deep/.vscode"
+    git init -q "$W/all/one/repo"
+    own "$W"
+    run box --ro all --rw 'all/*' -- "$PAYLOAD" create "$W/all/one/deep/.vscode/tasks.json"
+    [[ $output =~ ($CLOSED)$ ]]
+    run box --ro all --rw 'all/*' -- "$PAYLOAD" create "$W/all/one/repo/.git/hooks/pre-commit"
+    [[ $output =~ ($CLOSED)$ ]]
+    box --ro all --rw 'all/*' -- touch "$W/all/one/deep/file"
+}
+
 # ---- ends --------------------------------------------------------------------------------------
 
 @test "a keeper that is killed during the start ends the run, and nothing spins" {
