@@ -204,6 +204,8 @@ int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
  */
 int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool *ret_widens,
                             abx_error **err);
+/* What to do about an untrusted file; otherwise: what else. */
+void hint_trust(const char *path, const char *otherwise, abx_error **err);
 
 /* ---- check.c ---- */
 /*

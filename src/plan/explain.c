@@ -215,11 +215,7 @@ static const char *shell_word(struct arena *arena, const char *text)
     if (text[0] && strspn(text, plain) == strlen(text))
         return text;
     buf_init(&b, 8 * strlen(text) + 16);
-    (void)buf_putc(&b, '\'');
-    for (; *text; text++)
-        (void)(*text == '\'' ? buf_puts(&b, "'\\''") : buf_putc(&b, *text));
-    (void)buf_putc(&b, '\'');
-    const char *word = b.failed ? NULL : arena_strdup(arena, b.data);
+    const char *word = str_quote(&b, text) < 0 ? NULL : arena_strdup(arena, b.data);
     buf_done(&b);
     return word;
 }

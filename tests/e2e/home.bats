@@ -18,7 +18,7 @@ furnish() {
 
 @test "data of agents and caches of builds can be written, and new ones made" {
     furnish
-    inside 'set -e; cd ~
+    inside_unseen 'set -e; cd ~
         for d in .claude/projects .claude/todos .claude/ide .codex/sessions .cache/pip .cache/go-build .cache/uv \
             .cargo/registry go/pkg .npm/_cacache .bun/install/cache .pi/agent/sessions .cache/new; do
             mkdir -p $d; echo x >$d/x; mv $d/x $d/y

@@ -202,3 +202,15 @@ import json, sys
 d = json.load(sys.stdin)
 assert d["grants"][0]["key"] == "filesystem.rw", d'
 }
+
+@test "a directory with quotes and escapes in its name cannot make the hint or the answer say more" {
+    D=$'dir\'$(touch planted)\'\e[1m\nagentbox: fine'
+    mkdir "$W/$D"
+    W=$W/$D
+    project '{ "network": true }'
+    stops
+    [[ $output == *"config trust '$T/w/dir'\\''\$(touch planted)'\\''"* ]]
+    run abx config trust
+    [[ $output == *'\x1b[1m\x0aagentbox: fine/.agentbox.json is trusted'* ]]
+    [[ $output != *$'\e'* ]]
+}
