@@ -214,3 +214,13 @@ assert d["grants"][0]["key"] == "filesystem.rw", d'
     [[ $output == *'\x1b[1m\x0aagentbox: fine/.agentbox.json is trusted'* ]]
     [[ $output != *$'\e'* ]]
 }
+
+@test "a file that grants thousands of paths can be judged and trusted" {
+    (cd "$O" && seq -f f%g 6000 | xargs touch)
+    own "$O"
+    project '{ "filesystem": { "rw": ["'"$O"'/f*"] } }'
+    stops
+    [[ $output == *"(6002 grants)"* ]]
+    abx config trust >"$X/grants"
+    [ "$(wc -l <"$X/grants")" -eq 6003 ]
+}
