@@ -156,6 +156,12 @@ stops() {
     stops
 }
 
+@test "the state directory is hidden from the very first run, which makes it" {
+    [ ! -e "$H/.local" ]
+    refused "$HIDDEN" sys openat -100 "@$H/.local/state/agentbox" 0
+    [ -d "$H/.local/state/agentbox/held" ]
+}
+
 @test "the program inside cannot give trust" {
     project '{}'
     run inside "$FIX/bin/agentbox config trust; XDG_STATE_HOME=\$W/s $FIX/bin/agentbox config trust; true"
