@@ -333,6 +333,20 @@ PY
     box --ro all --rw 'all/*' -- touch "$W/all/one/deep/file"
 }
 
+@test "hooks that the machine's git config names are protected" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root to mount over /etc"
+    git init -q "$W"
+    mkdir "$W/machine"
+    own "$W"
+    cp -a /etc "$X/etc"
+    printf '[core]\n\thooksPath = machine\n' >"$X/etc/gitconfig"
+    cd "$W"
+    run unshare -m --propagation private sh -c 'mount --bind "$1" /etc && shift && exec "$@"' sh "$X/etc" \
+        "${AS[@]}" "$BOX" run -q --approve yes -- "$PAYLOAD" create "$W/machine/pre-commit"
+    [[ $output =~ ($CLOSED)$ ]]
+    [ ! -e "$W/machine/pre-commit" ]
+}
+
 # ---- ends --------------------------------------------------------------------------------------
 
 @test "a keeper that is killed during the start ends the run, and nothing spins" {
