@@ -155,10 +155,7 @@ static int32_t refuse_withheld(const abx_config *config, abx_error **err)
                            "use '%s': it loosens the classifier's rules and is not trusted", path);
 
     err_subject(err, path);
-    err_hint(err,
-             "look at it, and if you agree: agentbox config trust '%s'; "
-             "--no-config does without it",
-             path);
+    hint_trust(path, "--no-config does without it", err);
     return code;
 }
 

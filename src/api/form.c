@@ -30,10 +30,12 @@ static int32_t form_open(abx_command *c, struct abx_exec_form *form, abx_error *
     const char *const *dirs = state_directories(&arena, c->facts->home);
     if (!dirs)
         return err_nomem(err);
-    int32_t code = deliver_plan(form->status_fd, c->plan, err);
-    return code == ABX_OK ? deliver_holds(form->lifeline_fd, form->status_fd, &form->hold, c->plan,
-                                          dirs, err)
-                          : code;
+    int32_t code = command_hide_state(c, dirs, err);
+    if (code == ABX_OK)
+        code = deliver_plan(form->status_fd, c->plan, err);
+    return code == ABX_OK
+               ? deliver_holds(form->lifeline_fd, form->status_fd, &form->hold, c->plan, dirs, err)
+               : code;
 }
 
 static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, abx_error **err)

@@ -176,6 +176,8 @@ abx_config *manager_config(abx_manager *m);
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
 /* Facts and plan, after the policy. */
 int32_t command_compile(abx_command *c, abx_error **err);
+/* Before placeholders are made: their registry is there, and the plan hides it. */
+int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err);
 bool command_wants_tty(const abx_command *c);
 
 /* ---- layers.c: a configuration as layers ---- */
@@ -204,6 +206,8 @@ int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
  */
 int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool *ret_widens,
                             abx_error **err);
+/* What to do about an untrusted file; otherwise: what else. */
+void hint_trust(const char *path, const char *otherwise, abx_error **err);
 
 /* ---- check.c ---- */
 /*

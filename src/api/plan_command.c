@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "plan/compile.h"
 #include "probe/scan.h"
+#include "probe/state.h"
 
 bool command_wants_tty(const abx_command *c)
 {
@@ -168,4 +169,12 @@ int32_t command_compile(abx_command *c, abx_error **err)
     c->plan = own;
     say_notices(c);
     return ABX_OK;
+}
+
+/* What does not exist when a plan is made is not hidden, and the first run makes its own state. */
+int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err)
+{
+    if (c->plan->hold_count == 0 || !state_prepare(state_dirs, "held"))
+        return ABX_OK;
+    return command_compile(c, err);
 }

@@ -155,7 +155,8 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
     const char *const *dirs = state_directories(arena, c->facts->home);
     if (!dirs)
         return err_nomem(err);
-    return run_deliver(run, c->plan, dirs, err);
+    code = command_hide_state(c, dirs, err);
+    return code == ABX_OK ? run_deliver(run, c->plan, dirs, err) : code;
 }
 
 /* A run may last for hours; what it was made from is not needed any more. */

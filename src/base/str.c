@@ -224,6 +224,14 @@ static char fold(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
+int str_quote(struct buf *b, const char *s)
+{
+    (void)buf_putc(b, '\'');
+    for (; *s; s++)
+        (void)(*s == '\'' ? buf_puts(b, "'\\''") : buf_putc(b, *s));
+    return buf_putc(b, '\'');
+}
+
 /* Edits from a to b: insertions, deletions, changes, swaps of neighbours. Both are short. */
 static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {

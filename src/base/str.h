@@ -20,6 +20,8 @@ bool str_to_duration(const char *s, int64_t *ret_ns);
  * Backslashes stay as they are, so escaping twice changes nothing more.
  */
 int str_escape(struct buf *b, const char *s, size_t len);
+/* s as one word for a shell, in single quotes. */
+int str_quote(struct buf *b, const char *s);
 /* Bytes of the well-formed UTF-8 sequence at s (1 to 4) and its character; 0 if there is none. */
 size_t str_utf8(const char *s, size_t len, uint32_t *ret_char);
 /* Characters that a terminal obeys or does not show: control, bidi, zero-width, separators. */

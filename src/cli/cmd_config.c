@@ -53,6 +53,15 @@ static int print_taken(char *text)
     return ok ? 0 : EXIT_AGENTBOX;
 }
 
+/* "PATH STATE", with the path made visible. */
+static int print_state(const char *path, const char *state)
+{
+    _buf_ struct buf b = { .limit = (size_t)8 << 20 };
+
+    (void)str_escape(&b, path, strlen(path));
+    return buf_puts(&b, state) == 0 && puts(b.data) >= 0 ? 0 : EXIT_AGENTBOX;
+}
+
 static int action_show(const struct action_options *o)
 {
     abx_config *config = NULL;
@@ -143,7 +152,7 @@ static int print_valid(const abx_config *config)
     for (size_t i = 0; i < abx_config_files(config); i++)
         if (abx_config_file_state(config, i) != ABX_FILE_ABSENT) {
             files++;
-            (void)printf("%s: no problems\n", abx_config_file_path(config, i));
+            (void)print_state(abx_config_file_path(config, i), ": no problems");
         }
     if (!files)
         (void)puts("there is no configuration file here: nothing to check");
@@ -244,9 +253,8 @@ static int trust(const struct action_options *o, abx_config *config)
         return cli_fail(err);
     }
     if (!o->json)
-        (void)printf(text[0] ? "%s is trusted as it reads now. It grants:\n"
-                             : "%s is trusted as it reads now. Here it grants nothing.\n",
-                     path);
+        (void)print_state(path, text[0] ? " is trusted as it reads now. It grants:"
+                                        : " is trusted as it reads now. Here it grants nothing.");
     return print_taken(text);
 }
 
@@ -276,7 +284,7 @@ static int action_untrust(const struct action_options *o)
     if (code == 0 && abx_config_untrust(o->cwd, file, &was, &err) != ABX_OK)
         code = cli_fail(err);
     else if (code == 0)
-        (void)printf(was ? "%s is not trusted any more\n" : "%s was not trusted\n", file);
+        (void)print_state(file, was ? " is not trusted any more" : " was not trusted");
     abx_config_free(config);
     return code;
 }

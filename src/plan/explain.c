@@ -15,7 +15,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/compile.h"
-#include "policy/precedence.h"
 
 /* What a mount makes of a path. */
 enum effect {
@@ -131,26 +130,29 @@ static const struct policy_rule *rule_of_op(const struct facts *facts, const str
     return NULL;
 }
 
-int32_t explain_rule(const struct explain_context *context, const char *path, struct arena *arena,
-                     const struct policy_rule **ret, abx_error **err)
+const struct access_claim *explain_claims(const struct facts *facts, struct arena *arena)
+{
+    struct access_claim *claims = arena_alloc(arena, facts->path_count, sizeof *claims);
+
+    for (size_t i = 0; claims && i < facts->path_count; i++)
+        claims[i] = (struct access_claim){ facts->paths[i].path, facts->paths[i].rule };
+    return claims;
+}
+
+const struct policy_rule *explain_rule(const struct explain_context *context,
+                                       const struct access_claim *claims, const char *path)
 {
     const struct facts *facts = context->facts;
     const struct mount_op *op = view_find(&context->view, path);
-    struct access_claim *claims = arena_alloc(arena, facts->path_count, sizeof *claims);
     const struct policy_rule *rule;
-
-    if (!claims)
-        return err_nomem(err);
-    for (size_t i = 0; i < facts->path_count; i++)
-        claims[i] = (struct access_claim){ facts->paths[i].path, facts->paths[i].rule };
     uint32_t access = precedence_verdict(claims, facts->path_count, path, &rule);
     enum effect effect = effect_of(op, path);
+
     if (effect >= EFFECT_PRIVATE)
-        rule = NULL; /* a directory that every run gets anew */
-    else if (effect == EFFECT_HELD || access != view_access(&context->view, path) || !rule)
-        rule = rule_of_op(facts, op);
-    *ret = rule;
-    return ABX_OK;
+        return NULL; /* a directory that every run gets anew */
+    if (effect == EFFECT_HELD || access != view_access(&context->view, path) || !rule)
+        return rule_of_op(facts, op);
+    return rule;
 }
 
 /* "--ro src" for the command line, "ro src" for files, "@base ~/.ssh" for what is built in. */
@@ -215,11 +217,7 @@ static const char *shell_word(struct arena *arena, const char *text)
     if (text[0] && strspn(text, plain) == strlen(text))
         return text;
     buf_init(&b, 8 * strlen(text) + 16);
-    (void)buf_putc(&b, '\'');
-    for (; *text; text++)
-        (void)(*text == '\'' ? buf_puts(&b, "'\\''") : buf_putc(&b, *text));
-    (void)buf_putc(&b, '\'');
-    const char *word = b.failed ? NULL : arena_strdup(arena, b.data);
+    const char *word = str_quote(&b, text) < 0 ? NULL : arena_strdup(arena, b.data);
     buf_done(&b);
     return word;
 }
@@ -339,10 +337,11 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
     struct question q = {
         .context = context, .operation = operation, .path = path, .arena = arena
     };
-    int32_t r = explain_rule(context, path->path, arena, &q.rule, err);
+    const struct access_claim *claims = explain_claims(context->facts, arena);
 
-    if (r != ABX_OK)
-        return r;
+    if (!claims)
+        return err_nomem(err);
+    q.rule = explain_rule(context, claims, path->path);
     q.op = view_find(&context->view, path->path);
     q.effect = effect_of(q.op, path->path);
 

@@ -14,6 +14,7 @@
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
+#include "policy/precedence.h"
 
 enum explain_operation { EXPLAIN_READ, EXPLAIN_WRITE, EXPLAIN_EXEC };
 
@@ -49,8 +50,11 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
 int32_t explain_network(const struct policy *policy, struct arena *arena,
                         struct explain_answer *ret, abx_error **err);
 
+/* What the facts claim, for explain_rule. NULL when out of memory. */
+const struct access_claim *explain_claims(const struct facts *facts, struct arena *arena);
+
 /* The rule that made the view at path what it is; NULL: none did. */
-int32_t explain_rule(const struct explain_context *context, const char *path, struct arena *arena,
-                     const struct policy_rule **ret, abx_error **err);
+const struct policy_rule *explain_rule(const struct explain_context *context,
+                                       const struct access_claim *claims, const char *path);
 
 #endif

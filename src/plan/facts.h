@@ -15,6 +15,7 @@ struct pin_fact {
     const char *path; /* the entry itself: canonical parent, own name */
     uint64_t dev, ino;
     bool is_link;
+    bool is_loose; /* lies in a directory that we can write: a command may have put it there */
 };
 
 /* A rule at one canonical path. A pattern yields one for each match. */

@@ -96,12 +96,31 @@ static bool fact_is_grant(const struct path_fact *f)
            !(f->rule->flags & (RULE_FINAL | RULE_PROTECT | RULE_NAME));
 }
 
-/* Whether the text of f leads through a symlink in a place that some other rule makes writable. */
+/*
+ * A link that leads out of its directory, where we can write, may come from an earlier run that had
+ * that directory. In the home and above it no command makes links.
+ */
+static bool link_may_be_planted(const struct collector *c, const struct pin_fact *link,
+                                const char *target)
+{
+    const char *home = c->facts->home, *dir = path_parent(c->arena, link->path);
+
+    if (!link->is_loose || (dir && path_is_beneath(target, dir)))
+        return false;
+    return !dir || !home || !path_is_beneath(home, dir);
+}
+
+/*
+ * Whether the text of f leads through a symlink that a command may have made: in a place that some
+ * other rule makes writable, or that one may have in an earlier run.
+ */
 static bool link_is_foreign(const struct collector *c, const struct path_fact *f)
 {
     for (uint32_t i = 0; i < f->pin_count; i++) {
         if (!f->pins[i].is_link)
             continue;
+        if (link_may_be_planted(c, &f->pins[i], f->path))
+            return true;
         for (size_t j = 0; j < c->facts->path_count; j++) {
             const struct path_fact *other = &c->facts->paths[j];
             if (other != f && other->rule->access == ACCESS_RW &&

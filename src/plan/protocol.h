@@ -5,8 +5,8 @@
  * The launcher is started before the plan exists: it makes namespaces while the host still looks at
  * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group
  * ("" for none); or "probe". Its descriptors (the exec form hands them out in this order):
- *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends one struct deliver_msg
- *               with the plan (a sealed memfd, plan/codec.h) and, if the plan has placeholders, one
+ *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends a struct deliver_msg
+ *               with the plan (a sealed memfd, plan/codec.h) and, if there are placeholders, one
  *               that says that they are made.
  *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
  *               descriptors, if the run has any: the registry directory, then for each directory

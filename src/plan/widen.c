@@ -45,7 +45,9 @@ static const struct {
 
 struct comparison {
     const struct widen_side *before, *after;
+    const struct access_claim *old_claims, *claims;
     const char *directory;
+    size_t next_entry; /* where entry_of looks first: rules come in the order of entries */
     struct arena *arena;
     abx_error **err;
     struct widening *list;
@@ -209,20 +211,36 @@ static int32_t compare_entry(struct comparison *c, const struct settings_entry *
 
 /* ---- files ---- */
 
-/* The entry of the project's that a change at path is due to. */
-static const struct settings_entry *entry_for(const struct comparison *c,
-                                              const struct policy_rule *rule)
+/* The entry of the project's that made the rule. */
+static const struct settings_entry *entry_of(struct comparison *c, const struct policy_rule *rule)
+{
+    const struct layers *l = &c->after->layers;
+
+    for (size_t i = 0; i < l->count; i++) {
+        size_t at = (c->next_entry + i) % l->count;
+        const struct settings_entry *e = l->entries[at];
+        if (e->origin == ORIGIN_PROJECT && str_eq(e->source, rule->source)) {
+            c->next_entry = at;
+            return e;
+        }
+    }
+    return NULL;
+}
+
+/* The entry of the project's that a change is due to. */
+static const struct settings_entry *entry_for(struct comparison *c, const struct policy_rule *rule)
 {
     const struct layers *l = &c->after->layers;
     const struct settings_entry *found = NULL;
 
+    if (rule && rule->origin == ORIGIN_PROJECT)
+        found = entry_of(c, rule);
+    if (found)
+        return found;
     for (size_t i = 0; i < l->count; i++) {
         const struct settings_entry *e = l->entries[i];
-        if (e->origin != ORIGIN_PROJECT)
-            continue;
-        if (rule && rule->origin == ORIGIN_PROJECT && str_eq(e->source, rule->source))
-            return e;
-        if (e->key == KEY_PRESETS || e->key == KEY_TMP || e->key == KEY_AUTO_PROTECT || !found)
+        if (e->origin == ORIGIN_PROJECT &&
+            (e->key == KEY_PRESETS || e->key == KEY_TMP || e->key == KEY_AUTO_PROTECT || !found))
             found = e;
     }
     return found;
@@ -244,11 +262,8 @@ static int32_t compare_path(struct comparison *c, const char *path, const char *
 
     if (new <= old)
         return ABX_OK;
-    int32_t r = explain_rule(&c->before->context, path, c->arena, &decided, c->err);
-    if (r == ABX_OK)
-        r = explain_rule(&c->after->context, path, c->arena, &decides, c->err);
-    if (r != ABX_OK)
-        return r;
+    decided = explain_rule(&c->before->context, c->old_claims, path);
+    decides = explain_rule(&c->after->context, c->claims, path);
     if (old == ACCESS_RO && !decided && is_project(c, path))
         return ABX_OK;
     if (*last && path_is_beneath(path, *last) && decides && decides->origin == ORIGIN_PROJECT &&
@@ -286,19 +301,14 @@ static int32_t compare_views(struct comparison *c)
 static int32_t compare_absent(struct comparison *c)
 {
     const struct facts *old_facts = c->before->context.facts, *facts = c->after->context.facts;
-    struct access_claim *claims = arena_alloc(c->arena, old_facts->path_count, sizeof *claims);
     int32_t r = ABX_OK;
 
-    if (!claims)
-        return err_nomem(c->err);
-    for (size_t i = 0; i < old_facts->path_count; i++)
-        claims[i] = (struct access_claim){ old_facts->paths[i].path, old_facts->paths[i].rule };
     for (size_t i = 0; r == ABX_OK && i < facts->path_count; i++) {
         const struct path_fact *f = &facts->paths[i];
         const struct policy_rule *decided;
         if (f->exists || f->rule->origin != ORIGIN_PROJECT || f->rule->access == ACCESS_EXCLUDE)
             continue;
-        uint32_t old = precedence_verdict(claims, old_facts->path_count, f->path, &decided);
+        uint32_t old = precedence_verdict(c->old_claims, old_facts->path_count, f->path, &decided);
         if (f->rule->access <= old || (old == ACCESS_RO && !decided && is_project(c, f->path)))
             continue;
         r = add(c, entry_for(c, f->rule),
@@ -344,6 +354,10 @@ int32_t widen_compare(const struct widen_side *before, const struct widen_side *
     };
     int32_t r = ABX_OK;
 
+    c.old_claims = explain_claims(before->context.facts, arena);
+    c.claims = explain_claims(after->context.facts, arena);
+    if (!c.old_claims || !c.claims)
+        return err_nomem(err);
     for (size_t key = 0; key < KEY_COUNT && r == ABX_OK; key++)
         if (schema_row(key)->type < SETTINGS_PATHS)
             r = compare_value(&c, (enum settings_key)key);

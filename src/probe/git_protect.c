@@ -212,7 +212,7 @@ static int32_t read_config(struct scan *s, const char *path, struct git_config *
     return r == ABX_OK && parser.failed ? err_nomem(s->err) : r;
 }
 
-/* The user's own config counts in every repository. */
+/* The machine's and the user's own config count in every repository. */
 static int32_t read_global(struct scan *s)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME");
@@ -221,7 +221,7 @@ static int32_t read_global(struct scan *s)
                                             : NULL;
     const char *path = base ? join(s, base, "git/config") : NULL;
     struct git_config *c = arena_alloc(s->arena, 1, sizeof *c);
-    int32_t r = c ? ABX_OK : err_nomem(s->err);
+    int32_t r = c ? read_config(s, "/etc/gitconfig", c) : err_nomem(s->err);
 
     if (r == ABX_OK && path)
         r = read_config(s, path, c);

@@ -101,10 +101,20 @@ static struct access_claim *make_claims(struct scan *s, size_t *ret_count)
     return claims;
 }
 
+/* Does the search leave path out, on its way down from root? */
+static bool is_left_out(const struct scan *s, const char *root, const char *path)
+{
+    for (size_t i = 0; i < s->skip_count; i++)
+        if (path_is_beneath(path, s->skips[i]) && path_is_beneath(s->skips[i], root) &&
+            !str_eq(s->skips[i], root))
+            return true;
+    return false;
+}
+
 static bool is_searched(const struct scan *s, const char *path)
 {
     for (size_t i = 0; i < s->root_count; i++)
-        if (path_is_beneath(path, s->roots[i]))
+        if (path_is_beneath(path, s->roots[i]) && !is_left_out(s, s->roots[i], path))
             return true;
     return false;
 }

@@ -114,10 +114,12 @@ static int add_pin(struct resolver *s, const char *name, const struct stat *st)
 {
     const char *path = arena_printf(s->arena, "%s/%s", s->path.len ? s->path.data : "", name);
 
+    bool loose = faccessat(s->fd, ".", W_OK, AT_EACCESS) == 0;
+
     if (!path)
         return -ENOMEM;
     s->pins[s->pin_count++] = (struct pin_fact){ path, (uint64_t)st->st_dev, (uint64_t)st->st_ino,
-                                                 S_ISLNK(st->st_mode) };
+                                                 S_ISLNK(st->st_mode), loose };
     return 0;
 }
 

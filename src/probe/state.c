@@ -75,3 +75,14 @@ int state_open(const char *directory, const char *name, bool create)
         return -EPERM;
     return TAKE_FD(fd);
 }
+
+bool state_prepare(const char *const *directories, const char *name)
+{
+    for (; *directories; directories++) {
+        _fd_ int there = state_open(*directories, name, false);
+        _fd_ int made = there < 0 ? state_open(*directories, name, true) : -1;
+        if (there >= 0 || made >= 0)
+            return made >= 0;
+    }
+    return false;
+}

@@ -16,4 +16,7 @@ const char *const *state_directories(struct arena *a, const char *home);
  */
 int state_open(const char *directory, const char *name, bool create);
 
+/* Makes DIRECTORY/name in the first of the directories that can have it. True: it is new. */
+bool state_prepare(const char *const *directories, const char *name);
+
 #endif

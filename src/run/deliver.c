@@ -89,6 +89,7 @@ int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *h, const stru
         fds[2 + 2 * i] = h->files[i];
     }
     int r = send_fds(lifeline_fd, &msg, fds, 1 + 2 * (size_t)h->count);
+    hold_handed_over(h);
     if (r < 0 && !is_gone(r))
         return err_sys(err, ABX_E_IO, r, "hand over the placeholders");
     code = hold_fill(h, plan, err);

@@ -470,6 +470,12 @@ int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
     return ABX_OK;
 }
 
+void hold_handed_over(struct hold *h)
+{
+    fd_close(h->keeper_registry);
+    h->keeper_registry = -1;
+}
+
 void hold_release(struct hold *h)
 {
     if (h->registry < 0 || flock(h->registry, LOCK_EX) < 0)

@@ -31,6 +31,11 @@ int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *st
  * then. */
 int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err);
 /*
+ * The keeper has its registry descriptor now. It must be the only one: a lock that it holds when it
+ * is killed would stay with a copy of ours, and we would wait for it forever.
+ */
+void hold_handed_over(struct hold *hold);
+/*
  * Removes what no other run needs. The keeper does the same when pid 1 is gone; whoever comes first
  * does it, the other finds nothing to do.
  */

@@ -299,6 +299,54 @@ PY
     [ "$(stat -c %a "$W/program")" = 755 ]
 }
 
+# ---- planted links -----------------------------------------------------------------------------
+
+@test "a link that one run plants where a grant has no target yet widens no later run" {
+    mkdir "$W/sub" "$H/.config"
+    own "$W" "$H"
+    box --rw "$W/out" -- ln -s "$H/.config" "$W/out"
+    cd "$W/sub"
+    run "${AS[@]}" "$BOX" run -q --approve yes --rw "$W/out" -- touch "$H/.config/planted"
+    [ "$status" -eq 125 ]
+    [[ $output == *"a symbolic link in a writable directory leads to '$H/.config'"* ]]
+    [ ! -e "$H/.config/planted" ]
+}
+
+@test "a link in the folder of an agent or a cache grants nothing, in its first run or later" {
+    mkdir -p "$H/.claude" "$H/go" "$H/.config"
+    own "$H"
+    inside 'ln -s "$H/.config" "$H/.claude/todos"; ln -s .. "$H/go/pkg"'
+    [ -L "$H/.claude/todos" ]
+    [ -L "$H/go/pkg" ]
+    refused "$CLOSED" create "$H/.config/planted"
+    refused "$CLOSED" create "$H/planted"
+}
+
+@test "a pattern that grants directories below a read-only one leaves protected names alone" {
+    mkdir -p "$W/all/one/deep/.vscode"
+    git init -q "$W/all/one/repo"
+    own "$W"
+    run box --ro all --rw 'all/*' -- "$PAYLOAD" create "$W/all/one/deep/.vscode/tasks.json"
+    [[ $output =~ ($CLOSED)$ ]]
+    run box --ro all --rw 'all/*' -- "$PAYLOAD" create "$W/all/one/repo/.git/hooks/pre-commit"
+    [[ $output =~ ($CLOSED)$ ]]
+    box --ro all --rw 'all/*' -- touch "$W/all/one/deep/file"
+}
+
+@test "hooks that the machine's git config names are protected" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root to mount over /etc"
+    git init -q "$W"
+    mkdir "$W/machine"
+    own "$W"
+    cp -a /etc "$X/etc"
+    printf '[core]\n\thooksPath = machine\n' >"$X/etc/gitconfig"
+    cd "$W"
+    run unshare -m --propagation private sh -c 'mount --bind "$1" /etc && shift && exec "$@"' sh "$X/etc" \
+        "${AS[@]}" "$BOX" run -q --approve yes -- "$PAYLOAD" create "$W/machine/pre-commit"
+    [[ $output =~ ($CLOSED)$ ]]
+    [ ! -e "$W/machine/pre-commit" ]
+}
+
 # ---- ends --------------------------------------------------------------------------------------
 
 @test "a keeper that is killed during the start ends the run, and nothing spins" {

@@ -156,6 +156,12 @@ stops() {
     stops
 }
 
+@test "the state directory is hidden from the very first run, which makes it" {
+    [ ! -e "$H/.local" ]
+    refused "$HIDDEN" sys openat -100 "@$H/.local/state/agentbox" 0
+    [ -d "$H/.local/state/agentbox/held" ]
+}
+
 @test "the program inside cannot give trust" {
     project '{}'
     run inside "$FIX/bin/agentbox config trust; XDG_STATE_HOME=\$W/s $FIX/bin/agentbox config trust; true"
@@ -201,4 +207,26 @@ stops() {
 import json, sys
 d = json.load(sys.stdin)
 assert d["grants"][0]["key"] == "filesystem.rw", d'
+}
+
+@test "a directory with quotes and escapes in its name cannot make the hint or the answer say more" {
+    D=$'dir\'$(touch planted)\'\e[1m\nagentbox: fine'
+    mkdir "$W/$D"
+    W=$W/$D
+    project '{ "network": true }'
+    stops
+    [[ $output == *"config trust '$T/w/dir'\\''\$(touch planted)'\\''"* ]]
+    run abx config trust
+    [[ $output == *'\x1b[1m\x0aagentbox: fine/.agentbox.json is trusted'* ]]
+    [[ $output != *$'\e'* ]]
+}
+
+@test "a file that grants thousands of paths can be judged and trusted" {
+    (cd "$O" && seq -f f%g 6000 | xargs touch)
+    own "$O"
+    project '{ "filesystem": { "rw": ["'"$O"'/f*"] } }'
+    stops
+    [[ $output == *"(6002 grants)"* ]]
+    abx config trust >"$X/grants"
+    [ "$(wc -l <"$X/grants")" -eq 6003 ]
 }

@@ -19,7 +19,7 @@ static const struct plan *sample(struct facts_case *c)
 {
     static const struct keep_fact keep = { .path = "/run/current-system", .target = "/nix/x" };
     static const struct proc_fact proc = { "/proc/keys", false };
-    static const struct pin_fact pin = { "/w/link", 7, 70, true };
+    static const struct pin_fact pin = { "/w/link", 7, 70, true, false };
     static const struct policy_env pass = { ENV_PASS, ORIGIN_CALL, "SHOWN_TOKEN", NULL };
     const struct plan_request request = { argv, 3, envp, false, 30 * NSEC_PER_SEC };
     const struct plan *plan = NULL;

@@ -257,6 +257,16 @@ static void escape_takes_a_length_and_shows_nul(void **state)
     assert_string_equal(b.data, "a\\x00b");
 }
 
+static void quoted_text_is_one_word_of_a_shell(void **state)
+{
+    _buf_ struct buf b;
+
+    (void)state;
+    buf_init(&b, 100);
+    assert_int_equal(str_quote(&b, "it's $(x)"), 0);
+    assert_string_equal(b.data, "'it'\\''s $(x)'");
+}
+
 static void escape_of_any_bytes_is_visible_utf8_and_stable(void **state)
 {
     (void)state;
@@ -348,6 +358,7 @@ int main(void)
         cmocka_unit_test(utf8_is_decoded_and_malformed_sequences_are_refused),
         cmocka_unit_test(escape_shows_what_is_hidden_and_leaves_the_rest),
         cmocka_unit_test(escape_takes_a_length_and_shows_nul),
+        cmocka_unit_test(quoted_text_is_one_word_of_a_shell),
         cmocka_unit_test(escape_of_any_bytes_is_visible_utf8_and_stable),
         cmocka_unit_test(escape_reports_a_full_buffer),
         cmocka_unit_test(nearest_finds_small_mistakes),
