@@ -75,6 +75,7 @@ UNWRAP(tmux);
 UNWRAP(cmake);
 UNWRAP(make);
 UNWRAP(fd);
+UNWRAP(gdb);
 UNWRAP(source);
 UNWRAP(nothing);
 
