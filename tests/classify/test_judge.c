@@ -240,7 +240,7 @@ static void a_danger_far_behind_is_found(void **state)
     free(text);
 }
 
-/* Time of one verdict, in ticks. What the rules do is not among the steps that the reader counts. */
+/* Ticks for one verdict. What the rules do is not among the steps that the reader counts. */
 static clock_t time_of(const char *piece, size_t bytes)
 {
     char *text = repeat(piece, bytes / strlen(piece), "");
