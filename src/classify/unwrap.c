@@ -321,6 +321,38 @@ UNWRAP(alias)
     return found;
 }
 
+/* let 'a[$(ls)]', read 'a[$(ls)]', test -v 'a[$(ls)]': the shell expands a subscript once more. */
+UNWRAP(subscript)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const char *text = s->args[i].text, *open = strchr(text, '[');
+
+        if (!open || !(strstr(open, "$(") || strchr(open, '`')))
+            continue;
+        if (*w->short_values && (i == 0 || !word_is(&s->args[i - 1], w->short_values)))
+            continue;
+        char *quoted = arena_alloc(s->arena, 2 * s->args[i].len + 8, 1), *out = quoted;
+
+        if (!quoted) {
+            inner_text(sink, s, "\x01", 0);
+            return true;
+        }
+        memcpy(out, ": \"", 3);
+        out += 3;
+        for (const char *at = text; *at; at++) {
+            if (*at == '"')
+                *out++ = '\\';
+            *out++ = *at;
+        }
+        *out = '"';
+        inner_text(sink, s, quoted, 0);
+        found = true;
+    }
+    return found;
+}
+
 UNWRAP(flock)
 {
     size_t at = skip_flags(s, w) + w->operands;

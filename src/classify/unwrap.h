@@ -78,5 +78,6 @@ UNWRAP(fd);
 UNWRAP(gdb);
 UNWRAP(source);
 UNWRAP(nothing);
+UNWRAP(subscript);
 
 #endif
