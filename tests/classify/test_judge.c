@@ -126,7 +126,7 @@ static void only_a_trusted_override_lowers_what_is_forbidden(void **state)
 
 static void rules_without_effect_are_errors(void **state)
 {
-    const struct custom_rule custom = { "", DECISION_ALLOW, NULL };
+    const struct custom_rule custom = { .pattern = "", .decision = DECISION_ALLOW };
     const struct protected_path protected[] = { { "a[", DECISION_FORBIDDEN, NULL } };
     const struct ruleset_config configs[] = {
         { .custom = &custom, .custom_count = 1 },
