@@ -107,11 +107,23 @@ static void ask_rules(const struct ruleset *r, struct subject *s, struct outcome
     }
 }
 
-/* True: a rule of the user lets the command through. */
-static bool ask_user(const struct ruleset *r, const struct subject *s, struct outcome *o)
+/* What was found is in front of the words or behind them, where no rule of the user looks. */
+static bool is_beside_words(const struct subject *s, const struct outcome *o, bool protected)
+{
+    if (s->call->assign_count > 0 && o->rule == builtin_rules[RULE_injection].name)
+        return true;
+    return s->call->redirect_count > 0 &&
+           (protected || o->rule == builtin_rules[RULE_startup_file].name ||
+            o->rule == builtin_rules[RULE_system_path].name ||
+            o->rule == builtin_rules[RULE_credentials].name);
+}
+
+/* True: a rule of the user lets the command through. fixed: what was found stays. */
+static bool ask_user(const struct ruleset *r, const struct subject *s, bool fixed,
+                     struct outcome *o)
 {
     const struct custom_rule *c = ruleset_custom(r, s);
-    bool forbidden = o->matched && o->decision == DECISION_FORBIDDEN;
+    bool forbidden = o->matched && (fixed || o->decision == DECISION_FORBIDDEN);
 
     if (!c)
         return false;
@@ -308,7 +320,9 @@ static void judge_call(const struct frame *f, const struct call *call)
         outcome_add(&o, decision, p->description,
                     "The file is protected: others execute or trust "
                     "it.");
-    inside.covered |= ask_user(r, &s, &o);
+    bool fixed = o.matched && is_beside_words(&s, &o, p && o.rule == p->description);
+
+    inside.covered |= ask_user(r, &s, fixed, &o);
     bool counts = !(f->covered || f->only_stricter);
     bool says = o.matched && o.decision > DECISION_ALLOW;
 
