@@ -5,8 +5,9 @@
  * Who may say what: the system's and the user's own files anything, also that a rule which forbids
  * does not. A project's file, and a single call, may do all but that; a project's file that is not
  * trusted may only forbid. Rules of one's own are tried in this order, the first that matches
- * counts: what the system forbids, then the rules of the call, the project, the user, the system,
- * each as written.
+ * counts: what the system forbids, what the user's file forbids (as written there: an exception in
+ * front of it holds), then the rules of the call, the project, the user, the system, each as
+ * written.
  */
 #include <string.h>
 
@@ -89,13 +90,15 @@ static int32_t read_rule(struct collection *c, const struct settings_entry *e,
     return decided && ret->pattern ? ABX_OK : no_rule(e, err);
 }
 
-/* The rules of one origin; only_forbidden: those of the system that come first. */
-static int32_t collect_rules(struct collection *c, enum origin origin, bool only_forbidden,
+enum which { WHICH_FORBIDDEN, WHICH_GUARDS, WHICH_ALL };
+
+/* The rules of one origin; all of them, or what of them comes first. */
+static int32_t collect_rules(struct collection *c, enum origin origin, enum which which,
                              abx_error **err)
 {
     for (size_t i = 0; i < c->layers->count; i++) {
         const struct settings_entry *e = c->layers->entries[i];
-        struct custom_rule rule = { 0 };
+        struct custom_rule rule = { .guards = which == WHICH_GUARDS };
 
         if (e->key != KEY_CLASS_RULES || e->origin != origin)
             continue;
@@ -103,7 +106,7 @@ static int32_t collect_rules(struct collection *c, enum origin origin, bool only
         if (code != ABX_OK)
             return code;
         bool forbids = rule.decision == DECISION_FORBIDDEN;
-        if ((forbids || !only_forbidden) && !withhold(c, e, forbids))
+        if ((forbids || which != WHICH_FORBIDDEN) && !withhold(c, e, forbids))
             c->custom[c->out.custom_count++] = rule;
     }
     return ABX_OK;
@@ -153,9 +156,11 @@ static int32_t collect(struct collection *c, abx_error **err)
     c->overrides = arena_alloc(&c->arena, most, sizeof *c->overrides);
     if (!c->custom || !c->overrides)
         return err_nomem(err);
-    int32_t code = collect_rules(c, ORIGIN_SYSTEM, true, err);
+    int32_t code = collect_rules(c, ORIGIN_SYSTEM, WHICH_FORBIDDEN, err);
+    if (code == ABX_OK)
+        code = collect_rules(c, ORIGIN_GLOBAL, WHICH_GUARDS, err);
     for (size_t i = 0; i < ARRAY_LEN(order) && code == ABX_OK; i++)
-        code = collect_rules(c, order[i], false, err);
+        code = collect_rules(c, order[i], WHICH_ALL, err);
     if (code == ABX_OK)
         code = collect_overrides(c, err);
     c->out.custom = c->custom;

@@ -42,12 +42,13 @@ static bool parse_subshell(struct shell_reader *r, struct shell_command *command
 /* At ( with another behind it: arithmetic, or else two subshells. */
 static bool parse_paren(struct shell_reader *r, struct shell_command *command)
 {
-    if (r->pos < r->end && r->text[r->pos] == '(') {
+    if (r->pos < r->end && r->text[r->pos] == '(' && !r->shell->plain) {
         r->pos++;
         if (!shell_read_arith(r, &command->words))
             return false;
         if (command->words) {
             command->kind = COMMAND_ARITH;
+            r->shell->differs = true;
             shell_take(r);
             return true;
         }
@@ -343,8 +344,10 @@ static const struct compound_row {
 static const struct compound_row *compound_at(const struct shell_reader *r)
 {
     for (size_t i = 0; i < ARRAY_LEN(compound_rows); i++) {
-        if (shell_is_reserved(r, compound_rows[i].word))
-            return &compound_rows[i];
+        const struct compound_row *row = &compound_rows[i];
+
+        if (shell_is_reserved(r, row->word))
+            return row->kind == COMMAND_TEST && r->shell->plain ? NULL : row;
     }
     return NULL;
 }
@@ -363,6 +366,7 @@ struct shell_command *shell_parse_compound(struct shell_reader *r, bool *ret_is_
         return NULL;
     if (row) {
         command->flags = row->flags;
+        r->shell->differs |= row->kind == COMMAND_TEST;
         shell_take(r);
         ok = row->parse(r, command);
     } else {

@@ -99,7 +99,7 @@ static char *join(const struct subject *s, const char *first)
 
 const struct custom_rule *ruleset_custom(const struct ruleset *r, const struct subject *s)
 {
-    static const struct custom_rule no_memory = { "", DECISION_ESCALATED, "out of memory" };
+    static const struct custom_rule no_memory = { "", DECISION_ESCALATED, "out of memory", false };
 
     if (r->custom_count == 0 || s->call->count == 0)
         return NULL;
@@ -107,14 +107,21 @@ const struct custom_rule *ruleset_custom(const struct ruleset *r, const struct s
 
     if (!written || !bare)
         return &no_memory;
+    bool passed = false; /* a rule that guards has matched */
+
     for (size_t i = 0; i < r->custom_count; i++) {
         const struct custom_rule *c = &r->custom[i];
 
+        if (c->guards && passed)
+            continue;
         if (c->decision < DECISION_ESCALATED && s->call->words[0].flags & WORD_UNKNOWN)
             continue;
         if (pattern_fits(c->pattern, written) ||
-            (c->decision >= DECISION_ESCALATED && *s->name && pattern_fits(c->pattern, bare)))
-            return c;
+            (c->decision >= DECISION_ESCALATED && *s->name && pattern_fits(c->pattern, bare))) {
+            if (!c->guards || c->decision == DECISION_FORBIDDEN)
+                return c;
+            passed = true;
+        }
     }
     return NULL;
 }

@@ -518,6 +518,11 @@ bool shell_read_dollar(struct shell_reader *r, struct shell_word *word, enum wor
     char next = r->pos + 1 < r->end ? r->text[r->pos + 1] : '\0';
     size_t len;
 
+    if (next == '[' || next == '\'' || next == '"') {
+        r->shell->differs = true;
+        if (r->shell->plain)
+            return shell_word_text(r, word, r->text + r->pos++, 1, flags);
+    }
     switch (next) {
     case '(':
         return read_dollar_paren(r, word, flags);

@@ -231,7 +231,9 @@ static bool alias_walk(struct walker *w, const struct alias *alias,
 {
     const char *rest = command->words->raw + command->words->raw_len;
     size_t rest_len = (size_t)(command->raw + command->raw_len - rest);
-    struct shell shell = { .arena = w->arena, .depth = MIN_OF(w->depth, WALK_MAX_DEPTH) };
+    struct shell shell = { .arena = w->arena,
+                           .depth = MIN_OF(w->depth, WALK_MAX_DEPTH),
+                           .plain = w->shell.plain };
     const struct shell_list *list;
     size_t mark = scope_mark(w->scope);
     char *text;
@@ -246,6 +248,7 @@ static bool alias_walk(struct walker *w, const struct alias *alias,
     memcpy(text, alias->text.text, alias->text.len);
     memcpy(text + alias->text.len, rest, rest_len);
     list = shell_parse(&shell, text, alias->text.len + rest_len);
+    w->shell.differs |= shell.differs;
     if (!list)
         return walk_fail(w, shell.result, "an alias that cannot be read", command->raw);
     w->unsure++;

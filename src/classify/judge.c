@@ -42,6 +42,7 @@ struct frame {
     bool from_argv, derived, xargs, find;
     bool covered;       /* a rule of the user let the wrapper through: only forbidden counts */
     bool only_stricter; /* a guess: only forbidden counts */
+    bool plain;         /* as another shell reads it: only what is known of it counts */
 };
 
 struct outcome {
@@ -106,11 +107,23 @@ static void ask_rules(const struct ruleset *r, struct subject *s, struct outcome
     }
 }
 
-/* True: a rule of the user lets the command through. */
-static bool ask_user(const struct ruleset *r, const struct subject *s, struct outcome *o)
+/* What was found is in front of the words or behind them, where no rule of the user looks. */
+static bool is_beside_words(const struct subject *s, const struct outcome *o, bool protected)
+{
+    if (s->call->assign_count > 0 && o->rule == builtin_rules[RULE_injection].name)
+        return true;
+    return s->call->redirect_count > 0 &&
+           (protected || o->rule == builtin_rules[RULE_startup_file].name ||
+            o->rule == builtin_rules[RULE_system_path].name ||
+            o->rule == builtin_rules[RULE_credentials].name);
+}
+
+/* True: a rule of the user lets the command through. fixed: what was found stays. */
+static bool ask_user(const struct ruleset *r, const struct subject *s, bool fixed,
+                     struct outcome *o)
 {
     const struct custom_rule *c = ruleset_custom(r, s);
-    bool forbidden = o->matched && o->decision == DECISION_FORBIDDEN;
+    bool forbidden = o->matched && (fixed || o->decision == DECISION_FORBIDDEN);
 
     if (!c)
         return false;
@@ -178,6 +191,19 @@ static void judge_piece(void *user, const struct call *call)
         judge_call(&guess, call);
 }
 
+/* As dash reads it. What dash cannot read it does not run, and bash's reading was judged before. */
+static void judge_plain(const struct frame *f, const char *text, size_t len,
+                        const struct call *outer)
+{
+    struct judge *j = f->judge;
+    struct walk_problem problem;
+    struct frame inside = *f;
+
+    inside.from_argv = inside.derived = false;
+    inside.plain = true;
+    (void)walk_plain_text(text, len, outer, f->depth, j->arena, judge_visit, &inside, &problem);
+}
+
 static void judge_read(const struct frame *f, const char *text, size_t len,
                        const struct call *outer)
 {
@@ -187,7 +213,15 @@ static void judge_read(const struct frame *f, const char *text, size_t len,
     const char *reason = "The text is too long or too deep to be followed.";
 
     inside.from_argv = inside.derived = false;
-    switch (walk_text(text, len, outer, f->depth, j->arena, judge_visit, &inside, &problem)) {
+    enum walk_result result = walk_text(text, len, outer, f->depth, j->arena, judge_visit, &inside,
+                                        &problem);
+    const struct call *last = j->last;
+
+    if (problem.differs && !f->plain && !(j->found && j->best.decision == DECISION_FORBIDDEN)) {
+        judge_plain(f, text, len, outer);
+        j->last = last;
+    }
+    switch (result) {
     case WALK_OK:
         return;
     case WALK_STOPPED:
@@ -205,7 +239,7 @@ static void judge_read(const struct frame *f, const char *text, size_t len,
         reason = NULL;
         break;
     }
-    if (!(f->covered || f->only_stricter))
+    if (!(f->covered || f->only_stricter || f->plain))
         judge_unreadable(j, reason ? reason : "There is no memory to read it.", outer);
 }
 
@@ -286,10 +320,14 @@ static void judge_call(const struct frame *f, const struct call *call)
         outcome_add(&o, decision, p->description,
                     "The file is protected: others execute or trust "
                     "it.");
-    inside.covered |= ask_user(r, &s, &o);
+    bool fixed = o.matched && is_beside_words(&s, &o, p && o.rule == p->description);
+
+    inside.covered |= ask_user(r, &s, fixed, &o);
     bool counts = !(f->covered || f->only_stricter);
     bool says = o.matched && o.decision > DECISION_ALLOW;
 
+    if (f->plain && says && strcmp(o.rule, builtin_rules[RULE_unknown_command].name) == 0)
+        says = false;
     if (says && (counts || o.decision == DECISION_FORBIDDEN))
         judge_find(j, o.decision, o.rule, o.reason, call);
     if (o.matched && o.decision == DECISION_FORBIDDEN)
@@ -297,7 +335,7 @@ static void judge_call(const struct frame *f, const struct call *call)
     const struct wrapper *w = s.command ? s.command->wrapper : NULL;
     bool unwrapped = unwrap(&s, w, &sink);
 
-    if (!counts || says || (unwrapped && w && w->neutral))
+    if (!counts || says || f->plain || (unwrapped && w && w->neutral))
         return;
     if (o.matched)
         judge_find(j, o.decision, o.rule, o.reason, call);

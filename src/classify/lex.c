@@ -253,6 +253,8 @@ static const struct operator_row *operator_at(const struct shell_reader *r)
         const char *text = operator_rows[i].text;
         size_t len = strlen(text);
 
+        if (r->shell->plain && text[0] == '&' && text[1] == '>')
+            continue;
         if (text[0] == r->text[r->pos] && len <= left && memcmp(text, r->text + r->pos, len) == 0)
             return &operator_rows[i];
     }
@@ -286,6 +288,7 @@ static bool read_operator(struct shell_reader *r)
     redirect = shell_alloc(r, sizeof(*redirect));
     if (!redirect)
         return false;
+    r->shell->differs |= row->text[0] == '&';
     redirect->op = row->op;
     redirect->fd = row->fd;
     redirect->here = row->op == REDIRECT_TEXT && row->text[2] != '<';

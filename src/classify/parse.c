@@ -378,6 +378,8 @@ const struct shell_list *shell_parse_list(struct shell_reader *r, bool may_be_em
 
     if (!list)
         return NULL;
+    if (!r->shell->whole)
+        r->shell->whole = list;
     tail = &list->items;
     r->flags = READ_COMMAND;
     if (!shell_skip_newlines(r))
@@ -389,11 +391,24 @@ const struct shell_list *shell_parse_list(struct shell_reader *r, bool may_be_em
             return NULL;
         *tail = item;
         tail = &item->next;
-        if (!list_goes_on(r, item))
+        size_t behind = r->last_end;
+        bool goes_on = list_goes_on(r, item);
+
+        if (list == r->shell->whole && memchr(r->text + behind, '\n', r->token_begin - behind))
+            r->shell->last_line = item;
+        if (!goes_on)
             break;
         must = item->op == NEXT_AND || item->op == NEXT_OR;
     }
     return r->token == TOKEN_NONE ? NULL : list;
+}
+
+const struct shell_list *shell_lines_before(struct shell *shell)
+{
+    if (shell->result != WALK_UNREADABLE || !shell->last_line)
+        return NULL;
+    shell->last_line->next = NULL;
+    return shell->whole;
 }
 
 const struct shell_list *shell_parse(struct shell *shell, const char *text, size_t len)

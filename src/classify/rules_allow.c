@@ -103,18 +103,27 @@ static bool any_in(const struct word *words, size_t count, const char *list)
     return false;
 }
 
+static bool any_starts(const struct word *words, size_t count, const char *starts)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (starts_with_any(words[i].text, starts))
+            return true;
+    }
+    return false;
+}
+
 MATCH(git_read)
 {
     const struct word *rest;
     size_t count;
     const char *verb = git_verb(s, &rest, &count);
 
-    if (!is_plain(s) || any_in(rest, count, "--output --ext-diff --textconv -O"))
+    if (!is_plain(s) || any_in(rest, count, "--output --ext-diff --textconv"))
         return false;
     if (list_has("status log diff show rev-parse blame ls-files describe shortlog rev-list "
                  "ls-tree cat-file merge-base name-rev grep whatchanged count-objects help version",
                  verb))
-        return !any_in(rest, count, "--open-files-in-pager");
+        return !(strcmp(verb, "grep") == 0 && any_starts(rest, count, "--open -O"));
     if (strcmp(verb, "tag") == 0)
         return count == 0 ||
                (any_in(rest, count, "-l --list -v --verify") &&
@@ -157,6 +166,9 @@ MATCH(assignment)
 
 MATCH(builtin)
 {
+    /* A file is loaded, a name bound to a program. */
+    if (list_has("enable hash", s->name) && args_have_short(s, "fp"))
+        return false;
     return is_plain(s);
 }
 

@@ -122,14 +122,12 @@ static bool takes_environment(const struct subject *s)
 }
 
 /* cp -r ~ x, tar c ~: the keys are in it. */
-static bool copies_home(const struct subject *s, const char *place)
+static bool copies_trees(const struct subject *s)
 {
-    return list_has("cp zip rsync scp", s->name) ||
-                   (list_has("tar bsdtar gtar", s->name) && s->count > 0 &&
-                    (args_have_short(s, "c") || args_have_long(s, "create") ||
-                     s->args[0].text[0] == 'c'))
-               ? strcmp(place, ruleset_home(s->rules)) == 0
-               : false;
+    if (list_has("cp zip rsync scp", s->name))
+        return true;
+    return list_has("tar bsdtar gtar", s->name) && s->count > 0 &&
+           (args_have_short(s, "c") || args_have_long(s, "create") || s->args[0].text[0] == 'c');
 }
 
 /* The path in a word: behind @, file://, key=. */
@@ -151,7 +149,7 @@ static bool may_be_path(const struct subject *s, const struct word *w, const cha
            str_has_prefix(text, "id_");
 }
 
-static bool word_is_secret(const struct subject *s, const struct word *w, bool sure)
+static bool word_is_secret(const struct subject *s, const struct word *w, bool sure, bool copies)
 {
     const char *text = path_in(w->text);
 
@@ -159,7 +157,8 @@ static bool word_is_secret(const struct subject *s, const struct word *w, bool s
         return false;
     const char *place = place_of(s, w, text);
 
-    if (place_is_secret(place, sure) || place_is_secret_dir(place) || copies_home(s, place))
+    if (place_is_secret(place, sure) || place_is_secret_dir(place) ||
+        (copies && strcmp(place, ruleset_home(s->rules)) == 0))
         return true;
     /* git show HEAD:.env, docker cp c:/etc/shadow */
     const char *colon = strchr(text, ':');
@@ -224,6 +223,7 @@ MATCH(credentials)
         return false;
     bool runs = list_has("find gfind", s->name) && args_have(s, "-exec -execdir");
     bool sure = !subject_is(s, TRAIT_READER) && !runs;
+    bool copies = copies_trees(s);
 
     if (subject_is(s, TRAIT_SEARCHER)) {
         while (first < s->count && word_is_flag(&s->args[first]))
@@ -235,7 +235,7 @@ MATCH(credentials)
     for (size_t i = first; i < last; i++) {
         if (word_is_flag(&s->args[i]) && !strchr(s->args[i].text, '='))
             continue;
-        if (word_is_secret(s, &s->args[i], sure && first == 0))
+        if (word_is_secret(s, &s->args[i], sure && first == 0, copies))
             return true;
     }
     return !s->from_argv && !s->derived && mentions_secret(s);
@@ -282,18 +282,26 @@ MATCH(secret_tool)
 #define RUNNERS                                                                                    \
     "GIT_PAGER GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF "          \
     "GIT_ASKPASS GIT_PROXY_COMMAND PAGER EDITOR VISUAL LESSOPEN LESSCLOSE MANPAGER BROWSER "       \
-    "SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR SYSTEMD_PAGER RSYNC_RSH TAR_OPTIONS"
+    "SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR SYSTEMD_PAGER RSYNC_RSH TAR_OPTIONS RUSTC_WRAPPER "      \
+    "RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER npm_config_script_shell "                   \
+    "NPM_CONFIG_SCRIPT_SHELL npm_config_node_options"
 
 static bool is_injection(const char *name, size_t len, const char *value)
 {
     if (list_has_n(LOADERS, name, len) || (len > 10 && memcmp(name, "BASH_FUNC_", 10) == 0))
         return *value != '\0';
     if (list_has_n(RUNNERS, name, len))
-        return !list_has("cat less more true : false vi vim nvim nano emacs delta bat", value) &&
+        return !list_has(
+                   "cat less more true : false vi vim nvim nano emacs delta bat sccache sh bash",
+                   value) &&
                *value != '\0';
     if (list_has_n("NODE_OPTIONS", name, len))
         return text_has_any(value, "--require --import --loader -r --inspect") ||
                strchr(value, WORD_HOLE);
+    if (list_has_n("GOFLAGS", name, len))
+        return text_has_any(value, "-toolexec -exec");
+    if (list_has_n("MAKEFLAGS GNUMAKEFLAGS", name, len))
+        return text_has_any(value, "--eval SHELL=");
     if (list_has_n("PATH", name, len)) /* the first place wins */
         return value[0] == ':' || str_has_prefix(value, "/tmp") ||
                str_has_prefix(value, "/var/tmp") || strcmp(value, ".") == 0 ||

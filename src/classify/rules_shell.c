@@ -119,6 +119,18 @@ static bool runs_substitution(const struct subject *s)
     return false;
 }
 
+/* sh < <(curl …): a pipe by another name. */
+static bool stdin_is_process(const struct subject *s)
+{
+    for (size_t i = 0; i < s->call->redirect_count; i++) {
+        const struct redirect *r = &s->call->redirects[i];
+
+        if (r->fd == 0 && r->op == REDIRECT_IN && r->target.flags & WORD_PROCESS)
+            return true;
+    }
+    return false;
+}
+
 MATCH(pipe_to_shell)
 {
     if (runs_substitution(s))
@@ -135,7 +147,9 @@ MATCH(pipe_to_shell)
         (s->count == 1 ||
          (word_is_flag(&s->args[s->count - 2]) && strchr(s->args[s->count - 2].text, 'c'))))
         return true;
-    return s->call->flags & CALL_STDIN_PIPE && reads_program(s) && !has_other_stdin(s);
+    if (s->call->flags & CALL_STDIN_PIPE && reads_program(s) && !has_other_stdin(s))
+        return true;
+    return s->call->redirect_count > 0 && stdin_is_process(s) && reads_program(s);
 }
 
 /* ---- a shell for somebody else ---- */

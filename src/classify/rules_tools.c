@@ -99,7 +99,9 @@ MATCH(global_install)
 static bool python_installs(const struct subject *s)
 {
     for (size_t i = 0; i + 2 < s->count; i++) {
-        if (word_is(&s->args[i], "-m"))
+        const char *text = s->args[i].text;
+
+        if (text[0] == '-' && text[1] != '-' && text[s->args[i].len - 1] == 'm')
             return (str_has_prefix(s->args[i + 1].text, "pip") ||
                     word_is(&s->args[i + 1], "ensurepip")) &&
                    (args_have(s, "install uninstall download wheel") ||
@@ -296,7 +298,8 @@ MATCH(git_config)
     static const char runs[] = "core.pager core.editor core.sshcommand core.fsmonitor core.askpass "
                                "core.hookspath sequence.editor diff.external gpg.program "
                                "credential.helper alias. pager. .textconv .smudge .clean filter. "
-                               "core.gitproxy protocol.ext";
+                               "core.gitproxy protocol.ext include.path includeif. .driver "
+                               "interactive.difffilter";
     static const char plain[] = "cat less more true false";
     bool sets = strcmp(git_verb(s, NULL, NULL), "config") == 0;
 

@@ -63,8 +63,10 @@ static int32_t apply_override(struct ruleset *r, const struct rule_override *o, 
     for (size_t i = 0; i < RULE_COUNT; i++) {
         if (strcmp(o->rule, builtin_rules[i].name) != 0)
             continue;
-        if (builtin_rules[i].decision == DECISION_FORBIDDEN && o->decision < DECISION_FORBIDDEN &&
-            !o->trusted) {
+        bool forbids = builtin_rules[i].decision == DECISION_FORBIDDEN ||
+                       r->decisions[i] == DECISION_FORBIDDEN; /* by an earlier override */
+
+        if (forbids && o->decision < DECISION_FORBIDDEN && !o->trusted) {
             err_new(err, ABX_E_CONFIG, "rule '%s' forbids and cannot be lowered here", o->rule);
             err_hint(err, "only the user's own configuration can do that");
             return ABX_E_CONFIG;
@@ -100,6 +102,7 @@ static int32_t copy_custom(struct ruleset *r, const struct ruleset_config *confi
 
         to->pattern = copy(r, pattern);
         to->decision = from->decision;
+        to->guards = from->guards;
         to->description = arena_printf(&r->arena, "custom: %s", shown);
         if (!to->pattern || !to->description)
             return err_nomem(err);

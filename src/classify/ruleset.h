@@ -23,6 +23,7 @@ struct custom_rule {
     const char *pattern;
     enum decision decision;
     const char *description; /* NULL or "": none */
+    bool guards;             /* of the first such rule that matches only "forbidden" counts */
 };
 
 struct rule_override {

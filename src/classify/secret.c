@@ -133,6 +133,17 @@ static bool is_env_file(const char *name)
            !list_has("example sample template defaults dist", name + 5);
 }
 
+/* src/token.rs is about tokens and holds none. Scripts with settings in them are not sure. */
+static bool is_source_code(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot &&
+           list_has("c h cc cpp cxx hpp hh rs go java kt swift ts tsx jsx vue css scss html md "
+                    "rst cs scala zig ex hs ml mli proto y l",
+                    dot + 1);
+}
+
 /* secret, password, … between the ends, "_", "-" and ".". */
 static bool has_telling_word(const char *name)
 {
@@ -140,6 +151,8 @@ static bool has_telling_word(const char *name)
                                   "tokens";
     char word[16];
 
+    if (is_source_code(name))
+        return false;
     for (const char *at = name; *at;) {
         size_t n = strcspn(at, "_-.");
 

@@ -156,6 +156,10 @@ struct shell {
     uint64_t steps;    /* bytes looked at, again for each time */
     enum walk_result result;
     struct walk_problem problem;
+    struct shell_list *whole;     /* the list that is not in another */
+    struct shell_item *last_line; /* … the last of its items that a line ends behind */
+    bool plain;   /* as a shell reads it that knows neither $'…', $"…", $[…], [[, (( nor &> */
+    bool differs; /* there is one of these: such a shell reads it differently */
 };
 
 enum shell_token {
@@ -203,6 +207,8 @@ struct shell_reader {
 
 /* The text as a list, in the shell's arena; NULL: see shell->result and problem. */
 const struct shell_list *shell_parse(struct shell *shell, const char *text, size_t len);
+/* After it failed: the lines in front, which a shell has run when it comes to the problem. */
+const struct shell_list *shell_lines_before(struct shell *shell);
 
 /* Internal to the reader. Each returns false or NULL after shell_fail. */
 bool shell_fail(struct shell_reader *r, const char *what, size_t pos);

@@ -138,12 +138,23 @@ bool args_have_short(const struct subject *s, const char *letters)
     return false;
 }
 
-/* --rec is --recursive: three letters at least, or all of a short name. */
+/* --r is --recursive, as getopt_long takes it where no other name begins so. */
 static bool long_is(const char *name, size_t len, const char *whole)
 {
-    size_t n = strlen(whole);
+    return len > 0 && len <= strlen(whole) && memcmp(name, whole, len) == 0;
+}
 
-    return len <= n && memcmp(name, whole, len) == 0 && (len == n || len >= 3);
+bool long_list_has(const char *list, const char *name, size_t len)
+{
+    for (const char *at = list; *at;) {
+        size_t n = strcspn(at, " ");
+
+        if (n >= len && memcmp(at, name, len) == 0 && (n == len || len >= 3))
+            return true;
+        at += n;
+        at += strspn(at, " ");
+    }
+    return false;
 }
 
 bool args_have_long(const struct subject *s, const char *name)
@@ -178,20 +189,6 @@ static void take_value(struct flags *f)
     }
 }
 
-static bool takes_long_value(const struct flags *f)
-{
-    for (const char *at = f->long_values; *at;) {
-        size_t n = strcspn(at, " ");
-
-        if (n >= f->name_len && memcmp(at, f->name, f->name_len) == 0 &&
-            (n == f->name_len || f->name_len >= 3))
-            return true;
-        at += n;
-        at += strspn(at, " ");
-    }
-    return false;
-}
-
 static enum flag_kind next_short(struct flags *f)
 {
     f->letter = *f->cluster++;
@@ -213,7 +210,7 @@ static enum flag_kind next_long(struct flags *f, const char *text)
     f->name = text + 2;
     f->name_len = strcspn(f->name, "=");
     f->value = f->name[f->name_len] == '=' ? f->name + f->name_len + 1 : NULL;
-    if (!f->value && takes_long_value(f))
+    if (!f->value && long_list_has(f->long_values, f->name, f->name_len))
         take_value(f);
     return FLAG_LONG;
 }

@@ -64,6 +64,8 @@ bool args_have(const struct subject *s, const char *list); /* some argument is o
 /* A short flag, alone or in a cluster, in front of "--". */
 bool args_have_short(const struct subject *s, const char *letters);
 bool args_have_long(const struct subject *s, const char *name); /* also --name=x, and abbreviated */
+/* The long flag is one of the list: all of its name, or its first three letters and more. */
+bool long_list_has(const char *list, const char *name, size_t len);
 /* --help, -h or --version anywhere, or -V as the only argument. */
 bool args_want_info(const struct subject *s);
 

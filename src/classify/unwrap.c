@@ -142,6 +142,11 @@ static bool unwrap_split(const struct subject *s, const struct inner_sink *sink,
     size_t max = strlen(value) / 2 + 1 + s->count, n = 0;
     struct word *words = arena_alloc(s->arena, max, sizeof(*words));
 
+    /* \_ \t \n and their like part words for env, not for a shell. */
+    for (const char *at = strchr(value, '\\'); at; at = at[1] ? strchr(at + 2, '\\') : NULL) {
+        if (at[1] && strchr("_tnvfrc", at[1]))
+            words = NULL;
+    }
     if (rest >= s->count || !words || strpbrk(value, "\"'\\")) {
         inner_text(sink, s, words ? value : "\x01", 0);
         return true;
@@ -200,6 +205,7 @@ UNWRAP(env)
     s = dir ? &moved : s;
     if (split)
         return unwrap_split(s, sink, split, at);
+    at += letter == 'C' && at < s->count && word_is(&s->args[at], "-"); /* env - is env -i */
     while (at < s->count && is_assignment(&s->args[at]))
         at++;
     return rest_is_command(s, sink, at, 0);
@@ -267,7 +273,7 @@ UNWRAP(shell)
     const struct redirect *given = stdin_text(s);
 
     if (!wants_text && given &&
-        (at >= s->count || word_is(&s->args[at], "-") || word_is(&s->args[at], "/dev/stdin") ||
+        (at >= s->count || arg_is(s, at, "- /dev/stdin /dev/fd/0 /proc/self/fd/0") ||
          args_have_short(s, "s"))) {
         inner_text(sink, s, given->target.text, INNER_STDIN_TEXT);
         return true;
@@ -315,6 +321,38 @@ UNWRAP(alias)
     return found;
 }
 
+/* let 'a[$(ls)]', read 'a[$(ls)]', test -v 'a[$(ls)]': the shell expands a subscript once more. */
+UNWRAP(subscript)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const char *text = s->args[i].text, *open = strchr(text, '[');
+
+        if (!open || !(strstr(open, "$(") || strchr(open, '`')))
+            continue;
+        if (*w->short_values && (i == 0 || !word_is(&s->args[i - 1], w->short_values)))
+            continue;
+        char *quoted = arena_alloc(s->arena, 2 * s->args[i].len + 8, 1), *out = quoted;
+
+        if (!quoted) {
+            inner_text(sink, s, "\x01", 0);
+            return true;
+        }
+        memcpy(out, ": \"", 3);
+        out += 3;
+        for (const char *at = text; *at; at++) {
+            if (*at == '"')
+                *out++ = '\\';
+            *out++ = *at;
+        }
+        *out = '"';
+        inner_text(sink, s, quoted, 0);
+        found = true;
+    }
+    return found;
+}
+
 UNWRAP(flock)
 {
     size_t at = skip_flags(s, w) + w->operands;
@@ -358,7 +396,7 @@ static const char *flag_value(const struct subject *s, size_t i, const struct co
     const char *name = text + 1 + (text[1] == '-');
     size_t name_len = strcspn(name, "=");
 
-    if (name_len == n && memcmp(name, row->name, n) == 0)
+    if (n > 0 && name_len == n && memcmp(name, row->name, n) == 0)
         return name[n] == '=' ? name + n + 1 : next;
     /* Abbreviated, as getopt_long takes it. */
     if (text[1] == '-' && name_len >= 4 && name_len < n && memcmp(name, row->name, name_len) == 0)

@@ -75,7 +75,9 @@ UNWRAP(tmux);
 UNWRAP(cmake);
 UNWRAP(make);
 UNWRAP(fd);
+UNWRAP(gdb);
 UNWRAP(source);
 UNWRAP(nothing);
+UNWRAP(subscript);
 
 #endif

@@ -223,6 +223,20 @@ static bool git_globals(const struct subject *s, const struct inner_sink *sink)
     return found;
 }
 
+/* One of the names, or a long one abbreviated. */
+static bool git_flag_is(const char *names, const char *text, size_t len)
+{
+    for (const char *at = names; *at;) {
+        size_t n = strcspn(at, " ");
+
+        if (len <= n && (len == n || (len > 4 && text[1] == '-')) && memcmp(at, text, len) == 0)
+            return true;
+        at += n;
+        at += strspn(at, " ");
+    }
+    return false;
+}
+
 /* The value of --name or -x behind the verb is text for a shell. */
 static bool git_text_flags(const struct subject *s, const struct inner_sink *sink,
                            const struct word *args, size_t count, const char *names)
@@ -233,7 +247,7 @@ static bool git_text_flags(const struct subject *s, const struct inner_sink *sin
         const char *text = args[i].text, *equals = strchr(text, '=');
         size_t n = equals ? (size_t)(equals - text) : args[i].len;
 
-        if (text[0] != '-' || !list_has_n(names, text, n))
+        if (text[0] != '-' || !git_flag_is(names, text, n))
             continue;
         if (equals || i + 1 < count) {
             inner_text(sink, s, equals ? equals + 1 : args[i + 1].text, 0);
@@ -289,6 +303,10 @@ UNWRAP(git)
     found |= git_verbs(s, sink, verb, rest, count);
     found |= git_text_flags(s, sink, rest, count, names);
     for (size_t i = 0; i < count; i++) {
+        if (strcmp(verb, "grep") == 0 && str_has_prefix(rest[i].text, "-O") && rest[i].text[2]) {
+            inner_text(sink, s, rest[i].text + 2, 0);
+            found = true;
+        }
         if (str_has_prefix(rest[i].text, "ext::")) {
             inner_text(sink, s, rest[i].text + 5, 0);
             found = true;
@@ -350,6 +368,28 @@ UNWRAP(vim)
         found |= call || bang;
     }
     return found;
+}
+
+/* gdb -ex 'shell ls', -ex '!ls', --args ls */
+UNWRAP(gdb)
+{
+    bool found = false;
+
+    for (size_t i = 0; i + 1 < s->count; i++) {
+        const char *code = s->args[i + 1].text;
+
+        if (!list_has("-ex -iex --ex --iex -eval-command --eval-command", s->args[i].text))
+            continue;
+        code += strspn(code, " \t");
+        if (*code == '!' || str_has_prefix(code, "shell ") || str_has_prefix(code, "she ")) {
+            inner_text(sink, s, code + strcspn(code, "! ") + 1, 0);
+            found = true;
+        } else if (text_has_any(code, "python system( pipe source")) {
+            inner_text(sink, s, "\x01", 0);
+            found = true;
+        }
+    }
+    return unwrap_prefix(s, w, sink) || found;
 }
 
 UNWRAP(tmux)

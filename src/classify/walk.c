@@ -507,9 +507,17 @@ static bool walk_begin(struct walker *w, const struct call *outer, struct contex
            walk_fail(w, WALK_LIMIT, "too many redirections", NULL);
 }
 
-enum walk_result walk_text(const char *text, size_t len, const struct call *outer, uint32_t depth,
-                           struct arena *arena, walk_visit visit, void *user,
-                           struct walk_problem *ret_problem)
+/* What there is to be read, and how. */
+struct walk_source {
+    const char *text;
+    size_t len;
+    const struct call *outer;
+    uint32_t depth;
+    bool plain;
+};
+
+static enum walk_result walk_source(const struct walk_source *source, struct arena *arena,
+                                    walk_visit visit, void *user, struct walk_problem *ret_problem)
 {
     struct walker *w = arena_alloc(arena, 1, sizeof(*w));
     struct context cx = { .flags = 0 };
@@ -520,22 +528,26 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
     if (!w)
         return WALK_NOMEM;
     ret_problem->what = "texts nested too deeply";
-    if (depth >= WALK_MAX_DEPTH)
+    if (source->depth >= WALK_MAX_DEPTH)
         return WALK_LIMIT;
     w->arena = arena;
     w->visit = visit;
     w->user = user;
-    w->text = text;
-    w->len = len;
-    w->budget = WALK_MIN_BUDGET + 16 * (uint64_t)len;
+    w->text = source->text;
+    w->len = source->len;
+    w->budget = WALK_MIN_BUDGET + 16 * (uint64_t)source->len;
     w->shell.arena = arena;
-    list = shell_parse(&w->shell, text, len);
+    w->shell.plain = source->plain;
+    list = shell_parse(&w->shell, source->text, source->len);
+    if (!list && source->plain)
+        list = shell_lines_before(&w->shell);
     if (!list) {
         *ret_problem = w->shell.problem;
         ret_problem->steps = w->shell.steps;
+        ret_problem->differs = w->shell.differs;
         return w->shell.result;
     }
-    if (walk_begin(w, outer, &cx, &mark)) {
+    if (walk_begin(w, source->outer, &cx, &mark)) {
         if (walk_list(w, list, &cx) && walk_step(w))
             (void)function_rest(w, &cx);
         if (w->scope != &w->own)
@@ -543,5 +555,24 @@ enum walk_result walk_text(const char *text, size_t len, const struct call *oute
     }
     *ret_problem = w->problem;
     ret_problem->steps = w->shell.steps + w->steps + w->bytes + w->scope->steps;
+    ret_problem->differs = w->shell.differs;
     return w->result;
+}
+
+enum walk_result walk_text(const char *text, size_t len, const struct call *outer, uint32_t depth,
+                           struct arena *arena, walk_visit visit, void *user,
+                           struct walk_problem *ret_problem)
+{
+    const struct walk_source source = { text, len, outer, depth, false };
+
+    return walk_source(&source, arena, visit, user, ret_problem);
+}
+
+enum walk_result walk_plain_text(const char *text, size_t len, const struct call *outer,
+                                 uint32_t depth, struct arena *arena, walk_visit visit, void *user,
+                                 struct walk_problem *ret_problem)
+{
+    const struct walk_source source = { text, len, outer, depth, true };
+
+    return walk_source(&source, arena, visit, user, ret_problem);
 }

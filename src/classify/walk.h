@@ -25,6 +25,7 @@ struct walk_problem {
     const char *what; /* static text: "unterminated quote", "unknown operator", … */
     size_t offset;    /* byte in the text */
     uint64_t steps;   /* in all cases: the work done, which is linear in the text */
+    bool differs;     /* in all cases: walk_plain_text may see other commands */
 };
 
 /* The call and all it points to live as long as the arena. */
@@ -37,5 +38,12 @@ typedef bool (*walk_visit)(void *user, const struct call *call);
 enum walk_result walk_text(const char *text, size_t len, const struct call *outer, uint32_t depth,
                            struct arena *arena, walk_visit visit, void *user,
                            struct walk_problem *ret_problem);
+/*
+ * The same, read as dash does: what bash added and dash takes for something else ($'…', $"…", $[…],
+ * [[, ((, &>) has its old meaning. `echo $'\'; ls #'` is one command for bash and two for dash.
+ */
+enum walk_result walk_plain_text(const char *text, size_t len, const struct call *outer,
+                                 uint32_t depth, struct arena *arena, walk_visit visit, void *user,
+                                 struct walk_problem *ret_problem);
 
 #endif

@@ -46,6 +46,9 @@ static const struct writer writers[] = {
     { "install", WRITE_FILE, WHICH_LAST, 0, "tSmgo", "target-directory suffix mode group owner",
       "t", "target-directory" },
     { "dd", WRITE_STREAM, WHICH_OF, 0, "", "", "", "" },
+    { "uniq", WRITE_FILE, WHICH_LAST, 0, "fsw", "skip-fields skip-chars check-chars", "", "" },
+    { "xxd", WRITE_FILE, WHICH_LAST, 0, "closgn", "", "", "" },
+    { "tree", WRITE_FILE, WHICH_NONE, 0, "LPIHTo", "", "o", "" },
     { "sort", WRITE_FILE, WHICH_NONE, 0, "okStT", "output key field-separator", "o", "output" },
     { "curl", WRITE_FILE, WHICH_NONE, 0, "oHdXuAbceFmTwxDEKPQrtyYzC",
       "output header data request user user-agent cookie cookie-jar form max-time upload-file "
@@ -194,7 +197,7 @@ static bool flag_counts(struct writes *w, enum flag_kind kind, struct write *ret
     ret->text = f->value;
     if (kind == FLAG_SHORT)
         return strchr(w->writer->out, f->letter) != NULL;
-    return list_has_n(w->writer->long_out, f->name, f->name_len);
+    return long_list_has(w->writer->long_out, f->name, f->name_len);
 }
 
 bool writes_next(struct writes *w, struct write *ret)

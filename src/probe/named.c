@@ -63,8 +63,14 @@ static void add_file(struct search *s, int base, const char *name)
 {
     struct stat st;
 
-    if (s->looks++ >= NAMED_MAX_LOOKS || fstatat(base, name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+    if (s->looks++ >= NAMED_MAX_LOOKS || fstatat(base, name, &st, 0) < 0 || S_ISDIR(st.st_mode))
         return;
+    if (!S_ISREG(st.st_mode)) { /* a pipe in the place of a script is not its absence */
+        sha256_update(s->hash, name, strlen(name) + 1);
+        add_number(s->hash, (int64_t)(st.st_mode & S_IFMT));
+        add_number(s->hash, (int64_t)st.st_rdev);
+        return;
+    }
     _fd_ int fd = openat(base, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return;
@@ -86,8 +92,10 @@ static void look_for_file(struct search *s, const char *name)
     char path[PATH_MAX];
 
     name = below_home(s, name, path, sizeof path);
-    for (size_t i = 0; i < (name[0] == '/' ? 1 : s->base_count); i++)
+    for (size_t i = 0; i < (name[0] == '/' ? 1 : s->base_count); i++) {
+        add_number(s->hash, (int64_t)i); /* the same file in another directory is another one */
         add_file(s, s->bases[i], name);
+    }
 }
 
 static void look_for_base(struct search *s, const char *name)

@@ -129,7 +129,9 @@ static void read_rules(struct reader *r, struct context *c, bool protected)
     if (json_take(r, ']'))
         return;
     do {
-        struct custom_rule rule = { "", DECISION_SANDBOXED, "" };
+        struct custom_rule rule = { .pattern = "",
+                                    .decision = DECISION_SANDBOXED,
+                                    .description = "" };
 
         r->failed |= !json_take(r, '{');
         do {

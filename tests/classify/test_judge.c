@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -125,7 +126,7 @@ static void only_a_trusted_override_lowers_what_is_forbidden(void **state)
 
 static void rules_without_effect_are_errors(void **state)
 {
-    const struct custom_rule custom = { "", DECISION_ALLOW, NULL };
+    const struct custom_rule custom = { .pattern = "", .decision = DECISION_ALLOW };
     const struct protected_path protected[] = { { "a[", DECISION_FORBIDDEN, NULL } };
     const struct ruleset_config configs[] = {
         { .custom = &custom, .custom_count = 1 },
@@ -239,6 +240,51 @@ static void a_danger_far_behind_is_found(void **state)
     free(text);
 }
 
+/* Ticks for one verdict. What the rules do is not among the steps that the reader counts. */
+static clock_t time_of(const char *piece, size_t bytes)
+{
+    char *text = repeat(piece, bytes / strlen(piece), "");
+    _judged_ struct judged j;
+    clock_t begin = clock();
+
+    judge(&j, text);
+    free(text);
+    return clock() - begin;
+}
+
+static void the_rules_take_linear_time(void **state)
+{
+    static const char *const pieces[] = {
+        "tar --checkpoint-action=exec=x ",
+        "tar ~ ",
+        "cp ~/.ssh/x ",
+        "rm -rf a ",
+        "git -c alias.x=y ",
+        "sudo ",
+        "xargs ",
+        "find -exec x \\; ",
+        "ssh -o ProxyCommand=x ",
+        "vim -c '!x' ",
+        "alias a=b ",
+        "env A=b ",
+        "gdb -ex '!x' ",
+        "mapfile -C 'x' ",
+        "[[ x || x ]];",
+        "echo $'x' &>x;",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+        clock_t small = time_of(pieces[i], (size_t)24 << 10);
+        clock_t large = time_of(pieces[i], (size_t)384 << 10);
+
+        /* 16 times the text; a quadratic one takes 256 times as long. */
+        if (large > 80 * small + CLOCKS_PER_SEC / 10)
+            fail_msg("'%s': %ld ticks for 24 KiB, %ld for 384 KiB", pieces[i], (long)small,
+                     (long)large);
+    }
+}
+
 /* ---- keys ---- */
 
 struct keyed {
@@ -298,6 +344,7 @@ int main(void)
         cmocka_unit_test(what_is_too_deep_is_escalated),
         cmocka_unit_test(a_text_above_the_limit_is_escalated),
         cmocka_unit_test(a_danger_far_behind_is_found),
+        cmocka_unit_test(the_rules_take_linear_time),
         cmocka_unit_test(different_commands_have_different_keys),
     };
 

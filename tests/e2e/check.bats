@@ -167,6 +167,22 @@ PY
     [ "$status" -eq 125 ]
 }
 
+@test "a trusted project cannot open what a rule of the user forbids" {
+    user_config '{ "classifier": { "rules": [
+        { "pattern": "git push fork*", "decision": "allow" },
+        { "pattern": "git push*", "decision": "forbidden" } ] } }'
+    project '{ "classifier": { "rules": [ { "pattern": "git *", "decision": "allow" } ] } }'
+    abx config trust "$W/.agentbox.json"
+    verdict 2 forbidden 'custom: git push*' -- git push origin
+    verdict 0 allow 'custom: git *' -- git push fork
+    verdict 0 allow 'custom: git *' -- git fetch
+    user_config '{ "classifier": { "overrides": { "git-write": "forbidden" } } }'
+    project '{ "classifier": { "overrides": { "git-write": "allow" } } }'
+    abx config trust "$W/.agentbox.json"
+    run abx check -- git push
+    [ "$status" -eq 125 ]
+}
+
 @test "rules are listed with a decision, a reason and an example, which is judged so" {
     run abx rules
     [ "$status" -eq 0 ]

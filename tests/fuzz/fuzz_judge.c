@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct ruleset *rules_once(void)
 {
     static const struct custom_rule custom[] = {
-        { "git push *", DECISION_ALLOW, NULL },
-        { "*[a-c]?\\*", DECISION_ESCALATED, "odd" },
+        { "git push *", DECISION_ALLOW, NULL, false },
+        { "*[a-c]?\\*", DECISION_ESCALATED, "odd", false },
     };
     static const struct ruleset_config config = { .custom = custom,
                                                   .custom_count = ARRAY_LEN(custom) };

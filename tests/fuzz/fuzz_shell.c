@@ -41,7 +41,7 @@ static bool check_call(void *user, const struct call *call)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    _arena_ struct arena arena;
+    struct arena arena;
     struct walk_problem problem;
     char *text = malloc(size > 0 ? size : 1); /* its own size, so that a sanitizer sees its end */
     enum walk_result result;
@@ -51,12 +51,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (size > 0)
         memcpy(text, data, size);
-    arena_init(&arena, (size_t)64 << 20);
-    result = walk_text(text, size, NULL, 0, &arena, check_call, &calls, &problem);
-    if (result == WALK_STOPPED || (result != WALK_OK && (!problem.what || problem.offset > size)))
-        abort();
-    if (problem.steps > 4096 * ((uint64_t)size + 1024))
-        abort();
+    for (int plain = 0; plain < 2; plain++) {
+        arena_init(&arena, (size_t)64 << 20);
+        calls = 0;
+        result = (plain ? walk_plain_text : walk_text)(text, size, NULL, 0, &arena, check_call,
+                                                       &calls, &problem);
+        if (result == WALK_STOPPED ||
+            (result != WALK_OK && (!problem.what || problem.offset > size)))
+            abort();
+        if (problem.steps > 4096 * ((uint64_t)size + 1024))
+            abort();
+        arena_done(&arena);
+    }
     free(text);
     return 0;
 }

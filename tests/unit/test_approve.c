@@ -219,6 +219,24 @@ static void a_changed_script_is_asked_about_again(void **state)
     }
 }
 
+/* Its old content is found elsewhere, and what is read is no file at all. */
+static void a_pipe_in_the_place_of_a_script_is_asked_about_again(void **state)
+{
+    struct case_state *s = start_with(state, ABX_APPROVE_SESSION);
+    char path[128], inner[128];
+
+    (void)snprintf(path, sizeof path, "%s/run.sh", s->api.dir);
+    (void)snprintf(inner, sizeof inner, "%s/sub", s->api.dir);
+    assert_int_equal(mkdir(inner, 0755), 0);
+    (void)snprintf(inner, sizeof inner, "%s/sub/run.sh", s->api.dir);
+    write_file(inner, "echo 1\n");
+    assert_int_equal(wrap_text(s, ESCALATED "; cd sub && sh run.sh"), ABX_OK);
+    assert_int_equal(rename(inner, path), 0);
+    assert_int_equal(mkfifo(inner, 0644), 0);
+    assert_int_equal(wrap_text(s, ESCALATED "; cd sub && sh run.sh"), ABX_OK);
+    assert_int_equal(s->desk.asked, 2);
+}
+
 static void a_script_that_changes_during_the_question_does_not_run(void **state)
 {
     struct case_state *s = start_with(state, ABX_APPROVE_SESSION);
@@ -387,6 +405,7 @@ int main(void)
         TEST(a_failed_approver_is_named_as_the_cause),
         TEST(a_question_shows_what_would_run),
         TEST(a_changed_script_is_asked_about_again),
+        TEST(a_pipe_in_the_place_of_a_script_is_asked_about_again),
         TEST(a_script_that_changes_during_the_question_does_not_run),
         TEST(too_many_names_cannot_be_kept),
         TEST(always_goes_to_the_cache_and_comes_back),
