@@ -174,6 +174,7 @@ static void choose_scalars(const struct layers *l, struct policy *p)
 {
     p->strict = !str_eq(layers_value(l, KEY_FALLBACK), "warn");
     p->protect_names = bool_of(l, KEY_AUTO_PROTECT);
+    p->git_config = bool_of(l, KEY_ALLOW_GIT_CONFIG);
     p->name_depth = (uint32_t)number_of(l, KEY_SCAN_DEPTH);
     if (!p->name_depth)
         p->name_depth = 5;

@@ -54,6 +54,7 @@ struct policy {
     uint32_t presets;    /* enum preset */
     uint32_t name_depth; /* filesystem.dangerousFileScanDepth */
     bool protect_names;  /* names.def */
+    bool git_config;     /* the command may change a repository's configuration */
     bool tmp_private;
     uint64_t tmp_bytes; /* 0: chosen */
     uint32_t network;   /* enum network_mode */

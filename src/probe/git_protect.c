@@ -87,6 +87,8 @@ static int32_t protect(struct scan *s, const char *dir, const char *name, uint32
 
     if (!path)
         return err_nomem(s->err);
+    if (s->policy->git_config && (str_eq(name, "config") || str_eq(name, "config.worktree")))
+        return ABX_OK;
     return scan_add_path(s, ACCESS_RO, RULE_PROTECT | flags, GIT_SOURCE, path, NULL);
 }
 

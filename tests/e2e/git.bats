@@ -156,3 +156,13 @@ listing() {
     run host_git -C "$W" status
     [ ! -e "$W/pwned" ]
 }
+
+@test "filesystem.allowGitConfig lets the configuration be changed, and nothing else" {
+    run inside 'git config user.name inside'
+    [ "$status" -ne 0 ]
+    OPTIONS+=(--set filesystem.allowGitConfig=true)
+    inside 'git config user.name inside'
+    [ "$(host_git -C "$W" config --local user.name)" = inside ]
+    run inside 'echo evil >.git/hooks/pre-commit'
+    [ ! -e "$W/.git/hooks/pre-commit" ]
+}

@@ -279,7 +279,6 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
     static const char *const refused[] = {
         "{\"commands\":{\"rm\":false}}",
         "{\"docker\":true}",
-        "{\"filesystem\":{\"allowGitConfig\":true}}",
         "{\"network\":{\"allowLocalBinding\":false}}",
         "{\"network\":{\"allowUnixSockets\":[\"/s\"]}}",
         "{\"network\":{\"mitmProxy\":{\"socketPath\":\"/s\"}}}",
@@ -289,7 +288,7 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
         "{\"network\":{\"mode\":\"allowed\",\"deniedDomains\":[\"x.org\"]}}",
     };
     static const char *const kept[] = {
-        "{\"docker\":false,\"commands\":{},\"filesystem\":{\"allowGitConfig\":false}}",
+        "{\"docker\":false,\"commands\":{},\"filesystem\":{\"allowGitConfig\":true}}",
         "{\"network\":{\"allowLocalBinding\":true,\"upstreamProxy\":\"\",\"allowedDomains\":[]}}",
         "{\"network\":{\"mode\":\"blocked\",\"allowedDomains\":[\"x.org\"]}}",
     };
