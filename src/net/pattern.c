@@ -74,11 +74,13 @@ static bool read_network(struct span text, bool has_bits, struct addr_net *ret)
 
 bool pattern_parse(const char *text, struct pattern *ret)
 {
-    struct span s = { text, text ? strnlen(text, PATTERN_MAX + 1) : 0 };
     struct pattern p = { 0 };
     const char *slash;
-    struct span host;
+    struct span host, s;
 
+    if (!text)
+        return false;
+    s = (struct span){ text, strnlen(text, PATTERN_MAX + 1) };
     if (s.len == 0 || s.len > PATTERN_MAX || !cut_port(&s, &p.port) || s.len == 0)
         return false;
     s = cut_brackets(s);
