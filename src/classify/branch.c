@@ -210,7 +210,7 @@ bool walk_compound(struct walker *w, const struct shell_command *command, const 
     case COMMAND_FUNCTION:
         return function_define(w, command);
     case COMMAND_TEST:
-        return expand_visit(w, cx, command->words);
+        return expand_test(w, cx, command->words);
     case COMMAND_ARITH:
         return expand_arith(w, cx, command->words);
     case COMMAND_COPROC:
