@@ -64,6 +64,37 @@ static bool walk_case(struct walker *w, const struct shell_command *command,
     return true;
 }
 
+/* for NAME in …: to the judge it is NAME=value, where such a name matters to programs. */
+static bool loop_value(struct walker *w, const struct shell_command *command,
+                       const struct context *cx, const struct word *value)
+{
+    static const char hole[] = { WORD_HOLE, '\0' };
+    static const struct word unknown = { .text = hole, .len = 1, .flags = WORD_UNKNOWN };
+    struct symbol *symbol = scope_intern(w->scope, command->name, command->name_len);
+    struct assignment *assign;
+    struct call *call;
+
+    if (!symbol)
+        return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+    if (value)
+        assign_text(w, command->name, command->name_len, false, value);
+    else
+        scope_forget(w->scope, symbol);
+    if (!(symbol->flags & SYMBOL_EXPORTED) && !name_is_environment(symbol->name))
+        return true;
+    call = walk_alloc(w, 1, sizeof(*call));
+    assign = walk_alloc(w, 1, sizeof(*assign));
+    if (!call || !assign)
+        return false;
+    *assign = (struct assignment){ .name = symbol->name, .value = value ? *value : unknown };
+    call->assigns = assign;
+    call->assign_count = 1;
+    call->part = command->raw;
+    call->part_len = command->raw_len;
+    walk_call_context(w, call, cx);
+    return walk_visit_call(w, call);
+}
+
 /* One time through a loop. *ret_changed: the next time may be different. */
 static bool loop_pass(struct walker *w, const struct shell_command *command,
                       const struct context *cx, const struct word *value, bool *ret_changed)
@@ -77,10 +108,8 @@ static bool loop_pass(struct walker *w, const struct shell_command *command,
         return false;
     w->unsure++;
     w->branches++;
-    if (command->kind == COMMAND_FOR && value)
-        assign_text(w, command->name, command->name_len, false, value);
-    else if (command->kind == COMMAND_FOR)
-        scope_forget_name(w->scope, command->name, command->name_len);
+    if (command->kind == COMMAND_FOR)
+        ok = ok && loop_value(w, command, cx, value);
     else if (command->kind == COMMAND_FOR_ARITH)
         ok = ok && expand_arith(w, cx, command->words);
     for (size_t i = 0; ok && i < ARRAY_LEN(lists) && lists[i]; i++)
@@ -181,7 +210,7 @@ bool walk_compound(struct walker *w, const struct shell_command *command, const 
     case COMMAND_FUNCTION:
         return function_define(w, command);
     case COMMAND_TEST:
-        return expand_visit(w, cx, command->words);
+        return expand_test(w, cx, command->words);
     case COMMAND_ARITH:
         return expand_arith(w, cx, command->words);
     case COMMAND_COPROC:

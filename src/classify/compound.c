@@ -242,7 +242,7 @@ static bool test_is_unary(const struct shell_word *word)
            strchr("abcdefghknoprstuvwxzGLNORS", word->raw[1]);
 }
 
-/* A word, -f word, or word op word. */
+/* A word, -f word, or word op word. The operators are among the words. */
 static bool test_primary(struct shell_reader *r, struct test_words *words)
 {
     bool unary = shell_peek(r) == TOKEN_WORD && test_is_unary(r->word);
@@ -258,8 +258,7 @@ static bool test_primary(struct shell_reader *r, struct test_words *words)
         r->flags = READ_TEST | READ_REGEX;
         words->command->flags |= COMMAND_MATCH;
     }
-    shell_take(r);
-    if (!test_take(r, words))
+    if (!test_take(r, words) || !test_take(r, words))
         return false;
     r->flags = READ_TEST;
     return true;

@@ -308,6 +308,8 @@ static bool field_array(struct field *f, const struct shell_part *part)
     if (!field_text(f, "(", 1, true))
         return false;
     for (size_t i = 0; i < count; i++) {
+        if (items[i].text[0] == '[' && !expand_subscript(f->w, &items[i]))
+            return false;
         f->flags |= items[i].flags & (WORD_UNKNOWN | WORD_SPLITS);
         if ((i > 0 && !field_text(f, " ", 1, true)) ||
             !field_text(f, items[i].text, items[i].len, true))

@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "classify/walker.h"
 
+#define ARITH_MAX_NAMES 8 /* names whose values name each other */
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* Set by the shell itself: what the text assigns does not last. */
@@ -310,7 +312,7 @@ static bool param_slice(struct field *f, const struct shell_param *param, struct
     size_t from, count;
     struct word piece;
 
-    if (!expand_visit(f->w, f->cx, param->operand) || !parse_slice(param->operand, &from, &count))
+    if (!expand_arith(f->w, f->cx, param->operand) || !parse_slice(param->operand, &from, &count))
         return f->w->result == WALK_OK && field_unknown(f, quoted, list && !joined);
     if (list && value.kind == VALUE_LIST && list_is_exact(value)) {
         if (!shell_name_byte(param->name[0]))
@@ -374,6 +376,25 @@ static bool param_length(struct field *f, struct value value, bool list)
                                        : field_hole(f, true, NULL);
 }
 
+static bool text_runs(const char *text, size_t len);
+
+static bool param_is_all(const struct shell_word *index)
+{
+    return index->raw_len == 1 && (index->raw[0] == '@' || index->raw[0] == '*');
+}
+
+/* ${x@P} runs what is in the value, ${!x} what is in its subscript. */
+static bool param_is_safe(struct walker *w, const struct shell_param *param, struct value value)
+{
+    bool known = value.kind == VALUE_SCALAR && value.count > 0;
+
+    if (param->op == PARAM_TRANSFORM && param->operand && param->operand->raw_len == 1 &&
+        param->operand->raw[0] == 'P')
+        return value.kind == VALUE_UNSET || (known && !(value.items[0].flags & WORD_UNKNOWN) &&
+                                             !text_runs(value.items[0].text, value.items[0].len));
+    return !param->indirect || !known || expand_subscript(w, &value.items[0]);
+}
+
 bool field_param(struct field *f, const struct shell_param *param, bool quoted)
 {
     bool list, joined;
@@ -381,11 +402,10 @@ bool field_param(struct field *f, const struct shell_param *param, bool quoted)
 
     if (f->w->result != WALK_OK)
         return false;
-    if (param->index &&
-        !(param->index->parts && !param->index->first.next &&
-          param->index->first.kind == PART_TEXT) &&
-        !expand_arith(f->w, f->cx, param->index))
+    if (param->index && !param_is_all(param->index) && !expand_arith(f->w, f->cx, param->index))
         return false;
+    if (!list && !param_is_safe(f->w, param, value))
+        return walk_fail(f->w, WALK_UNREADABLE, "a value that is expanded again", param->name);
     if (param->indirect || (param->length && param->op != PARAM_PLAIN))
         return (!param->operand || expand_visit(f->w, f->cx, param->operand)) &&
                field_hole(f, false, NULL);
@@ -431,14 +451,43 @@ static bool text_assigns(const char *text, size_t len)
     return false;
 }
 
-/* A name's value is an expression again, in which $(…) runs. */
-static bool value_runs(const struct walker *w, const struct symbol *symbol)
+/* The shell would run something when it expands this a second time. */
+static bool text_runs(const char *text, size_t len)
 {
-    struct value value = scope_get(w->scope, symbol);
+    static const char starts[] = { '(', '{', WORD_HOLE };
 
-    for (size_t i = 0; i < value.count && i < WALK_MAX_LIST; i++) {
-        if (strstr(value.items[i].text, "$(") || strchr(value.items[i].text, '`'))
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '`' ||
+            (text[i] == '$' && i + 1 < len && memchr(starts, text[i + 1], sizeof(starts))))
             return true;
+    }
+    return false;
+}
+
+/* The value of each name is an expression again, in which $(…) runs. */
+static bool names_run(struct walker *w, const char *text, size_t len, unsigned depth)
+{
+    if (depth >= ARITH_MAX_NAMES || !walk_step(w))
+        return depth >= ARITH_MAX_NAMES;
+    w->steps += len / 16;
+    for (size_t i = 0, end; i < len; i = MAX_OF(end, i + 1)) {
+        for (end = i; end < len && shell_name_byte(text[end]);)
+            end++;
+        if (end == i || (text[i] >= '0' && text[i] <= '9'))
+            continue;
+        const struct symbol *symbol = scope_find(w->scope, text + i, end - i);
+        struct value value = { .kind = VALUE_UNKNOWN };
+
+        if (symbol)
+            value = scope_get(w->scope, symbol);
+        for (size_t k = 0; k < value.count && k < WALK_MAX_LIST; k++) {
+            const struct word *item = &value.items[k];
+            bool itself = item->len == end - i && memcmp(item->text, text + i, item->len) == 0;
+
+            if (text_runs(item->text, item->len) ||
+                (!itself && names_run(w, item->text, item->len, depth + 1)))
+                return true;
+        }
     }
     return false;
 }
@@ -447,28 +496,73 @@ bool expand_arith_effects(struct walker *w, const char *text, size_t len)
 {
     bool assigns = text_assigns(text, len);
 
-    w->steps += len / 16;
-    for (size_t i = 0; i < len;) {
+    if (names_run(w, text, len, 0))
+        return walk_fail(w, WALK_UNREADABLE, "arithmetic with a text that runs commands", text);
+    for (size_t i = 0; assigns && i < len;) {
         size_t end = i;
-        struct symbol *symbol;
 
         while (end < len && shell_name_byte(text[end]))
             end++;
-        if (end == i || (text[i] >= '0' && text[i] <= '9')) {
-            i = MAX_OF(end, i + 1);
-            continue;
-        }
-        symbol = scope_find(w->scope, text + i, end - i);
-        if (symbol && value_runs(w, symbol))
-            return walk_fail(w, WALK_UNREADABLE, "arithmetic with a text that runs commands", text);
-        if (assigns)
+        if (end > i && !(text[i] >= '0' && text[i] <= '9'))
             scope_forget_name(w->scope, text + i, end - i);
-        i = end;
+        i = MAX_OF(end, i + 1);
     }
-    return !w->scope->failed || walk_fail(w, WALK_NOMEM, "no memory", NULL);
+    if (w->scope->failed)
+        return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+    return w->result == WALK_OK;
+}
+
+/* A text that is an expression once it is expanded. */
+static bool arith_text(struct walker *w, const char *text, size_t len)
+{
+    if (text_runs(text, len))
+        return walk_fail(w, WALK_UNREADABLE, "arithmetic with a text that runs commands", text);
+    return expand_arith_effects(w, text, len);
 }
 
 bool expand_arith(struct walker *w, const struct context *cx, const struct shell_word *word)
 {
-    return expand_visit(w, cx, word) && expand_arith_effects(w, word->raw, word->raw_len);
+    struct word text;
+
+    return expand_word(w, cx, word, &text) && arith_text(w, text.text, text.len) &&
+           expand_arith_effects(w, word->raw, word->raw_len);
+}
+
+bool expand_subscript(struct walker *w, const struct word *word)
+{
+    const char *open = strchr(word->text, '['), *close = open ? strstr(open, "]=") : NULL;
+
+    return !open || arith_text(w, open, close ? (size_t)(close - open) : strlen(open));
+}
+
+static bool test_word_is(const struct shell_word *word, const char *const *names, size_t count)
+{
+    for (size_t i = 0; word && i < count && (word->flags & SHELL_WORD_PLAIN); i++) {
+        if (word->first.len == strlen(names[i]) &&
+            memcmp(word->first.text, names[i], word->first.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool expand_test(struct walker *w, const struct context *cx, const struct shell_word *words)
+{
+    static const char *const compare[] = { "-eq", "-ne", "-lt", "-le", "-gt", "-ge" };
+    static const char *const is_set[] = { "-v" };
+    const struct shell_word *before = NULL;
+
+    for (const struct shell_word *word = words; word; before = word, word = word->next) {
+        struct word text;
+
+        if (!expand_word(w, cx, word, &text))
+            return false;
+        if (test_word_is(before, is_set, ARRAY_LEN(is_set)) && !expand_subscript(w, &text))
+            return false;
+        if ((test_word_is(before, compare, ARRAY_LEN(compare)) ||
+             test_word_is(word->next, compare, ARRAY_LEN(compare))) &&
+            (!arith_text(w, text.text, text.len) ||
+             !expand_arith_effects(w, word->raw, word->raw_len)))
+            return false;
+    }
+    return true;
 }

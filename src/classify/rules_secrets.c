@@ -309,6 +309,29 @@ static bool is_injection(const char *name, size_t len, const char *value)
     return false;
 }
 
+/* read NAME, printf -v NAME: the value is one that nobody sees here. */
+static bool sets_injection(const struct subject *s)
+{
+    bool prints = strcmp(s->name, "printf") == 0;
+
+    if (!prints && !list_has("read mapfile readarray getopts", s->name))
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        const char *text = s->args[i].text;
+
+        if (prints && str_has_prefix(text, "-v") && text[2])
+            text += 2;
+        else if (prints && (i == 0 || !word_is(&s->args[i - 1], "-v")))
+            continue;
+        size_t len = strcspn(text, "[");
+
+        if (list_has_n(LOADERS " " RUNNERS " PATH NODE_OPTIONS GOFLAGS MAKEFLAGS GNUMAKEFLAGS",
+                       text, len))
+            return true;
+    }
+    return false;
+}
+
 MATCH(injection)
 {
     const struct call *call = s->call;
@@ -320,7 +343,7 @@ MATCH(injection)
             return true;
     }
     if (!subject_is(s, TRAIT_EXPORTER))
-        return false;
+        return sets_injection(s);
     for (size_t i = 0; i < s->count; i++) {
         const char *text = s->args[i].text, *equals = strchr(text, '=');
 

@@ -257,6 +257,62 @@ MATCH(kubernetes)
 
 /* ---- git ---- */
 
+/* A flag of the verb, in front of "--". */
+static bool git_flag(const struct word *rest, size_t count, const char *letters, const char *names)
+{
+    struct flags f;
+    enum flag_kind kind;
+
+    flags_init(&f, rest, count, "bBcCes", "exclude source orphan conflict pathspec-from-file");
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        if (kind == FLAG_SHORT && strchr(letters, f.letter))
+            return true;
+        if (kind == FLAG_LONG && long_list_has(names, f.name, f.name_len))
+            return true;
+    }
+    return false;
+}
+
+/* A directory or a pattern: more than one file. */
+static bool git_names_many(const struct word *rest, size_t count)
+{
+    struct flags f;
+    enum flag_kind kind;
+
+    flags_init(&f, rest, count, "bBcCs", "source orphan conflict");
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        const char *text = f.word->text;
+        size_t len = f.word->len;
+
+        if (kind == FLAG_LONG && long_list_has("pathspec-from-file", f.name, f.name_len))
+            return true;
+        if (kind == FLAG_OPERAND && len > 0 &&
+            (list_has(". ..", text) || text[len - 1] == '/' || str_has_suffix(text, "/.") ||
+             str_has_suffix(text, "/..") || text[0] == ':' || strpbrk(text, "*?[")))
+            return true;
+    }
+    return false;
+}
+
+/* Changes that were never committed, or commits that only a branch names. */
+static bool git_discards(const char *verb, const struct word *rest, size_t count)
+{
+    if (strcmp(verb, "clean") == 0)
+        return !git_flag(rest, count, "n", "dry-run");
+    if (strcmp(verb, "checkout") == 0)
+        return git_flag(rest, count, "f", "force") ||
+               (!git_flag(rest, count, "bBp", "orphan patch") && git_names_many(rest, count));
+    if (strcmp(verb, "switch") == 0)
+        return git_flag(rest, count, "f", "force discard-changes");
+    if (strcmp(verb, "branch") == 0)
+        return git_flag(rest, count, "D", "") ||
+               (git_flag(rest, count, "d", "delete") && git_flag(rest, count, "f", "force"));
+    if (strcmp(verb, "restore") != 0 || git_flag(rest, count, "p", "patch"))
+        return false;
+    return git_names_many(rest, count) &&
+           (!git_flag(rest, count, "S", "staged") || git_flag(rest, count, "W", "worktree"));
+}
+
 MATCH(git_write)
 {
     const struct word *rest;
@@ -271,13 +327,8 @@ MATCH(git_write)
                  "svn p4 ls-remote",
                  verb))
         return strcmp(verb, "ls-remote") != 0;
-    if (strcmp(verb, "clean") == 0) {
-        for (size_t i = 0; i < count; i++) {
-            if (list_has("-n --dry-run", rest[i].text))
-                return false;
-        }
+    if (git_discards(verb, rest, count))
         return true;
-    }
     if (strcmp(verb, "reflog") == 0)
         return count > 0 && list_has("expire delete", rest[0].text);
     return strcmp(verb, "submodule") == 0 && count > 0 && word_is(&rest[count - 1], "update");

@@ -101,8 +101,7 @@ struct symbol *scope_intern(struct scope *s, const char *name, size_t len)
 
 /* ---- exports --------------------------------------------------------------------------------- */
 
-/* Names that an environment commonly has, or that change what programs do. */
-static bool name_is_environment(const char *name)
+bool name_is_environment(const char *name)
 {
     static const char *const names[] = { "BASH_ENV", "CDPATH",       "EDITOR", "ENV",
                                          "HOME",     "NODE_OPTIONS", "PATH",   "PROMPT_COMMAND",

@@ -114,6 +114,8 @@ void scope_forget_name(struct scope *s, const char *name, size_t len);
 void scope_forget_values(struct scope *s); /* the directory too */
 void scope_forget_all(struct scope *s);    /* and functions */
 void scope_export(struct scope *s, struct symbol *symbol);
+/* One that an environment commonly has, or that changes what programs do. */
+bool name_is_environment(const char *name);
 
 bool value_equal(const struct value *a, const struct value *b);
 

@@ -106,6 +106,10 @@ bool expand_value(struct walker *w, const struct context *cx, const struct shell
 /* Only for the commands inside. */
 bool expand_visit(struct walker *w, const struct context *cx, const struct shell_word *words);
 bool expand_arith(struct walker *w, const struct context *cx, const struct shell_word *word);
+/* The words of [[ ]]: some are expressions. */
+bool expand_test(struct walker *w, const struct context *cx, const struct shell_word *words);
+/* NAME[…] or […]=value: what is in the brackets is an expression. */
+bool expand_subscript(struct walker *w, const struct word *word);
 /* Names that the text of an expression may set. */
 bool expand_arith_effects(struct walker *w, const char *text, size_t len);
 

@@ -18,7 +18,8 @@ enum which {
     WHICH_NONE, /* only flags */
     WHICH_OF,   /* of=FILE */
     WHICH_EDIT, /* operands if -i is there, the first is the script unless -e or -f gave one */
-    WHICH_GIT,  /* checkout, restore, rm, mv, clean: the paths */
+    WHICH_GIT,  /* checkout, restore, rm, mv: the paths; diff and its kind: what --output names */
+    WHICH_LONG, /* -flag FILE, -flag=FILE: long flags with one dash */
 };
 
 struct writer {
@@ -69,6 +70,9 @@ static const struct writer writers[] = {
     { "gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd", WRITE_FILE, WHICH_ALL, 0, "SoT", "suffix",
       "o", "" },
     { "git", WRITE_FILE, WHICH_GIT, 0, "", "", "", "" },
+    { "find gfind", WRITE_FILE, WHICH_LONG, 0, "", "", "", "fprint fprint0 fprintf fls" },
+    { "go", WRITE_FILE, WHICH_LONG, 0, "", "", "",
+      "o coverprofile cpuprofile memprofile blockprofile mutexprofile trace outputdir" },
     { "split csplit", WRITE_FILE, WHICH_LAST, 0, "abCdln", "", "", "" },
 };
 const size_t writer_count = ARRAY_LEN(writers);
@@ -118,6 +122,19 @@ bool writes_in_place(const struct subject *s)
 }
 
 static const struct writer git_paths = { "", WRITE_FILE, WHICH_ALL, 0, "", "", "", "" };
+static const struct writer git_output = {
+    "", WRITE_FILE, WHICH_NONE, 0, "", "output", "", "output"
+};
+static const struct writer git_export = {
+    "", WRITE_FILE, WHICH_NONE, 0, "o", "output output-directory", "o", "output output-directory"
+};
+
+static const struct writer *git_writer(const char *verb)
+{
+    if (list_has("checkout restore rm mv apply update-index", verb))
+        return &git_paths;
+    return list_has("archive format-patch", verb) ? &git_export : &git_output;
+}
 
 void writes_init(struct writes *w, const struct subject *s)
 {
@@ -130,11 +147,8 @@ void writes_init(struct writes *w, const struct subject *s)
         return;
     if (writer->which == WHICH_EDIT && !writes_in_place(s))
         return;
-    if (writer->which == WHICH_GIT) {
-        if (!list_has("checkout restore rm mv apply update-index", git_verb(s, &words, &count)))
-            return;
-        writer = &git_paths;
-    }
+    if (writer->which == WHICH_GIT)
+        writer = git_writer(git_verb(s, &words, &count));
     w->writer = writer;
     w->script_flag = writer->which == WHICH_EDIT &&
                      (args_have_short(s, "ef") || args_have_long(s, "expression") ||
@@ -181,6 +195,7 @@ static bool operand_counts(struct writes *w, struct write *ret)
         return true;
     case WHICH_NONE:
     case WHICH_GIT:
+    case WHICH_LONG:
         break;
     }
     return false;
@@ -200,6 +215,29 @@ static bool flag_counts(struct writes *w, enum flag_kind kind, struct write *ret
     return long_list_has(w->writer->long_out, f->name, f->name_len);
 }
 
+/* The next of the flags that have one dash, or two. */
+static bool next_long(struct writes *w, struct write *ret)
+{
+    const struct subject *s = w->s;
+
+    while (w->operand < s->count) {
+        const struct word *word = &s->args[w->operand++];
+        const char *name = word->text + strspn(word->text, "-");
+        size_t len = strcspn(name, "=");
+
+        if (word->text[0] != '-' || !list_has_n(w->writer->long_out, name, len))
+            continue;
+        if (name[len] != '=' && w->operand == s->count)
+            return false;
+        if (name[len] != '=')
+            word = &s->args[w->operand++];
+        *ret = (struct write){ w->writer->how, word,
+                               name[len] == '=' ? name + len + 1 : word->text };
+        return true;
+    }
+    return false;
+}
+
 bool writes_next(struct writes *w, struct write *ret)
 {
     const struct call *call = w->s->call;
@@ -215,6 +253,8 @@ bool writes_next(struct writes *w, struct write *ret)
     }
     if (!w->writer)
         return false;
+    if (w->writer->which == WHICH_LONG)
+        return next_long(w, ret);
     while ((kind = flags_next(&w->flags)) != FLAG_END) {
         if (kind == FLAG_OPERAND ? operand_counts(w, ret) : flag_counts(w, kind, ret))
             return true;
