@@ -304,9 +304,6 @@ static bool git_discards(const char *verb, const struct word *rest, size_t count
                (!git_flag(rest, count, "bBp", "orphan patch") && git_names_many(rest, count));
     if (strcmp(verb, "switch") == 0)
         return git_flag(rest, count, "f", "force discard-changes");
-    if (strcmp(verb, "branch") == 0)
-        return git_flag(rest, count, "D", "") ||
-               (git_flag(rest, count, "d", "delete") && git_flag(rest, count, "f", "force"));
     if (strcmp(verb, "restore") != 0 || git_flag(rest, count, "p", "patch"))
         return false;
     return git_names_many(rest, count) &&
