@@ -117,7 +117,7 @@ start_box() {
 # the text: here the sandbox alone has to hold.
 inside() {
     box --env W="$W" --env D="$D" --env O="$O" --env S="$S" --env H="$H" --env P="$PAYLOAD" --env ABX_TEXT="$1" \
-        -c 'eval "$ABX_TEXT"'
+        -c 'text=$ABX_TEXT; unset ABX_TEXT; eval "$text"'
 }
 
 attempt() {
