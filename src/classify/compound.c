@@ -258,8 +258,9 @@ static bool test_primary(struct shell_reader *r, struct test_words *words)
         r->flags = READ_TEST | READ_REGEX;
         words->command->flags |= COMMAND_MATCH;
     }
-    if (!test_take(r, words) || !test_take(r, words))
-        return false;
+    for (int word = 0; word < 2; word++) /* the operator, and its right side */
+        if (!test_take(r, words))
+            return false;
     r->flags = READ_TEST;
     return true;
 }

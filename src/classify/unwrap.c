@@ -339,8 +339,9 @@ UNWRAP(subscript)
             inner_text(sink, s, "\x01", 0);
             return true;
         }
-        memcpy(out, ": \"", 3);
-        out += 3;
+        *out++ = ':';
+        *out++ = ' ';
+        *out++ = '"';
         for (const char *at = text; *at; at++) {
             if (*at == '"')
                 *out++ = '\\';
