@@ -114,30 +114,6 @@ static bool read_hex(const char *s, size_t len, uint32_t *ret)
     return true;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
 /* \uXXXX, or two of them that are a pair; the cursor is at the backslash. */
 static int read_unicode(struct reader *r, char *out, size_t *ret_len)
 {
@@ -158,7 +134,7 @@ static int read_unicode(struct reader *r, char *out, size_t *ret_len)
     } else if (c >= 0xdc00 && c <= 0xdfff) {
         return stop(r, "half of a surrogate pair", NULL);
     }
-    *ret_len = put_utf8(out, c);
+    *ret_len = str_put_utf8(out, c);
     skip(r, bytes);
     return 0;
 }

@@ -24,6 +24,8 @@ int str_escape(struct buf *b, const char *s, size_t len);
 int str_quote(struct buf *b, const char *s);
 /* Bytes of the well-formed UTF-8 sequence at s (1 to 4) and its character; 0 if there is none. */
 size_t str_utf8(const char *s, size_t len, uint32_t *ret_char);
+/* The other way: up to four bytes of a character (its low 21 bits); how many. */
+size_t str_put_utf8(char *out, uint32_t character);
 /* Characters that a terminal obeys or does not show: control, bidi, zero-width, separators. */
 bool str_is_invisible(uint32_t character);
 /*

@@ -405,18 +405,12 @@ static bool expand_fields(struct walker *w, const struct context *cx, const stru
     return true;
 }
 
-bool expand_words(struct walker *w, const struct context *cx, const struct shell_word *words,
-                  const struct word **ret, size_t *ret_count)
+/* The words that were put on the stack since base, as a list of their own. */
+static bool take_words(struct walker *w, size_t base, const struct word **ret, size_t *ret_count)
 {
-    size_t base = w->stack_len, count;
-    struct word *list;
+    size_t count = w->stack_len - base;
+    struct word *list = walk_alloc(w, count, sizeof(*list));
 
-    for (; words; words = words->next) {
-        if (!expand_fields(w, cx, words))
-            return false;
-    }
-    count = w->stack_len - base;
-    list = walk_alloc(w, count, sizeof(*list));
     if (!list)
         return false;
     if (count > 0)
@@ -425,6 +419,18 @@ bool expand_words(struct walker *w, const struct context *cx, const struct shell
     *ret = list;
     *ret_count = count;
     return true;
+}
+
+bool expand_words(struct walker *w, const struct context *cx, const struct shell_word *words,
+                  const struct word **ret, size_t *ret_count)
+{
+    size_t base = w->stack_len;
+
+    for (; words; words = words->next) {
+        if (!expand_fields(w, cx, words))
+            return false;
+    }
+    return take_words(w, base, ret, ret_count);
 }
 
 static bool expand_single(struct walker *w, const struct context *cx,
@@ -526,8 +532,7 @@ bool expand_command(struct walker *w, const struct context *cx, const struct she
 {
     const struct shell_word *word = command->words;
     bool assigns = word && takes_assignments(word);
-    size_t base = w->stack_len, count;
-    struct word *list;
+    size_t base = w->stack_len;
 
     for (; word; word = word->next) {
         bool is_array = (word->flags & SHELL_WORD_ARRAY) != 0;
@@ -539,16 +544,7 @@ bool expand_command(struct walker *w, const struct context *cx, const struct she
             return false;
         }
     }
-    count = w->stack_len - base;
-    list = walk_alloc(w, count, sizeof(*list));
-    if (!list)
-        return false;
-    if (count > 0)
-        memcpy(list, w->stack + base, count * sizeof(*list));
-    w->stack_len = base;
-    *ret = list;
-    *ret_count = count;
-    return true;
+    return take_words(w, base, ret, ret_count);
 }
 
 static bool is_descriptor(const struct word *word)

@@ -267,30 +267,6 @@ static uint32_t read_digits(struct shell_reader *r, int base, int max)
     return value;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | (c >> 18 & 0x7));
-    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
 /* At the byte behind the backslash. Writes no more bytes than it reads; 0: a NUL. */
 static size_t read_ansi_escape(struct shell_reader *r, char *out)
 {
@@ -322,7 +298,7 @@ static size_t read_ansi_escape(struct shell_reader *r, char *out)
     if (value == 0)
         return 0;
     if (c == 'u' || c == 'U')
-        return put_utf8(out, value);
+        return str_put_utf8(out, value);
     out[0] = (char)value;
     return 1;
 }

@@ -9,7 +9,6 @@
  */
 #include "probe/approvals.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -44,23 +43,10 @@ int32_t approvals_add(const char *const *state_dirs, const char *key, const char
                       abx_error **err)
 {
     _buf_ struct buf record = { .limit = RECORD_MAX };
-    const char *tried = "(no directory)";
-    int r = -ENOENT;
 
     if (!key_is_valid(key))
         return err_new(err, ABX_E_INVALID, "keep an approval: '%s' is no key", key);
     if (buf_printf(&record, APPROVALS_FORMAT "\n%s\n%s", key, about) < 0)
         return err_sys(err, ABX_E_IO, record.failed, "keep an approval");
-    for (; *state_dirs; state_dirs++) {
-        _fd_ int dir = state_open(*state_dirs, APPROVALS_DIRECTORY, true);
-        tried = *state_dirs;
-        r = dir < 0 ? dir : record_write(dir, key, &record);
-        if (r == 0)
-            return ABX_OK;
-    }
-    int32_t code = err_sys(err, ABX_E_IO, r, "keep an approval in '%s/" APPROVALS_DIRECTORY "'",
-                           tried);
-    err_subject(err, tried);
-    err_hint(err, "make that directory writable, or set XDG_STATE_HOME");
-    return code;
+    return record_keep(state_dirs, APPROVALS_DIRECTORY, key, &record, "keep an approval", err);
 }

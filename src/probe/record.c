@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/io.h"
+#include "probe/state.h"
 
 bool record_begins(int dir, const char *name, const struct buf *head)
 {
@@ -46,4 +47,23 @@ int record_write(int dir, const char *name, const struct buf *record)
     if (r < 0)
         (void)unlinkat(dir, beside, 0);
     return r;
+}
+
+int32_t record_keep(const char *const *state_dirs, const char *directory, const char *name,
+                    const struct buf *record, const char *doing, abx_error **err)
+{
+    const char *tried = "(no directory)";
+    int r = -ENOENT;
+
+    for (; *state_dirs; state_dirs++) {
+        _fd_ int dir = state_open(*state_dirs, directory, true);
+        tried = *state_dirs;
+        r = dir < 0 ? dir : record_write(dir, name, record);
+        if (r == 0)
+            return ABX_OK;
+    }
+    int32_t code = err_sys(err, ABX_E_IO, r, "%s in '%s/%s'", doing, tried, directory);
+    err_subject(err, tried);
+    err_hint(err, "make that directory writable, or set XDG_STATE_HOME");
+    return code;
 }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/defs.h"
+#include "base/err.h"
 
 #define RECORD_MAX ((size_t)2 << 20)
 
@@ -12,5 +13,8 @@
 bool record_begins(int dir, const char *name, const struct buf *head);
 /* Replaces it: a reader sees the old or the new one. 0 or -errno. */
 int record_write(int dir, const char *name, const struct buf *record);
+/* The same in the first state directory (state.h) that takes it; doing: for the error. */
+int32_t record_keep(const char *const *state_dirs, const char *directory, const char *name,
+                    const struct buf *record, const char *doing, abx_error **err);
 
 #endif

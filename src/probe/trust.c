@@ -61,26 +61,13 @@ int32_t trust_give(const char *const *state_dirs, const char *path,
 {
     _buf_ struct buf record = { .limit = RECORD_MAX };
     char name[SHA256_HEX_BYTES];
-    int r = -ENOENT;
-    const char *tried = "(no directory)";
 
     (void)put_head(&record, digest);
     (void)str_escape(&record, path, strlen(path));
     if (buf_putc(&record, '\n') < 0)
         return err_nomem(err);
     record_name(path, name);
-    for (; *state_dirs; state_dirs++) {
-        _fd_ int dir = state_open(*state_dirs, TRUST_DIRECTORY, true);
-        tried = *state_dirs;
-        r = dir < 0 ? dir : record_write(dir, name, &record);
-        if (r == 0)
-            return ABX_OK;
-    }
-    int32_t code = err_sys(err, ABX_E_IO, r, "remember the trust in '%s/" TRUST_DIRECTORY "'",
-                           tried);
-    err_subject(err, tried);
-    err_hint(err, "make that directory writable, or set XDG_STATE_HOME");
-    return code;
+    return record_keep(state_dirs, TRUST_DIRECTORY, name, &record, "remember the trust", err);
 }
 
 int32_t trust_take(const char *const *state_dirs, const char *path, bool *ret_was, abx_error **err)

@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "probe/held.h"
+#include "probe/state.h"
 
 #define HOLD_REPAIRS_PER_RUN 16
 #define HOLD_FILES_LISTED    256
@@ -40,54 +41,14 @@ void hold_init(struct hold *h)
 
 /* ---- the registry directory ---- */
 
-/* Makes the last component and the ones above it, as mkdir -p with mode 0700. */
-static int make_directories(const char *path)
-{
-    char *copy = strdup(path);
-
-    if (!copy)
-        return -ENOMEM;
-    for (char *s = copy + 1; *s; s++) {
-        if (*s != '/')
-            continue;
-        *s = '\0';
-        (void)mkdir(copy, 0700);
-        *s = '/';
-    }
-    int r = mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
-    free(copy);
-    return r;
-}
-
-static int open_registry_at(const char *path)
-{
-    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-    _fd_ int fd = open(path, flags);
-    struct stat st;
-
-    if (fd < 0 && errno == ENOENT && make_directories(path) == 0)
-        fd = open(path, flags);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (st.st_uid != geteuid() || (st.st_mode & 022))
-        return -EPERM;
-    return TAKE_FD(fd);
-}
-
 static int32_t open_registry(struct hold *h, const char *const *state_dirs, abx_error **err)
 {
     int r = -ENOENT;
     const char *tried = "(no directory)";
 
     for (; *state_dirs; state_dirs++) {
-        char *path;
         tried = *state_dirs;
-        if (asprintf(&path, "%s/held", *state_dirs) < 0)
-            return err_nomem(err);
-        r = open_registry_at(path);
-        free(path);
+        r = state_open(*state_dirs, "held", true);
         if (r >= 0)
             break;
     }
