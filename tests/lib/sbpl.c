@@ -28,6 +28,8 @@ struct term { /* a word, a string, or a list */
 
 struct sbpl {
     struct term *rules; /* a LIST of lists */
+    const struct term **in_order;
+    size_t rule_count;
     const struct sbpl_param *params;
     size_t param_count;
     size_t longest;
@@ -357,10 +359,11 @@ static bool filter_fits(const struct term *t, const struct sbpl_query *q)
 
 static bool operation_fits(const char *rule, const char *operation)
 {
-    size_t len = strlen(rule);
+    size_t len;
 
-    if (strcmp(rule, "default") == 0)
-        return true;
+    if (rule[0] != operation[0]) /* most of them: quickly */
+        return rule[0] == 'd' && strcmp(rule, "default") == 0;
+    len = strlen(rule);
     if (rule[len - 1] == '*')
         return strncmp(rule, operation, len - 1) == 0;
     return strcmp(rule, operation) == 0;
@@ -387,12 +390,10 @@ static bool rule_fits(const struct term *rule, const struct sbpl_query *q)
 
 bool sbpl_allows(const struct sbpl *p, const struct sbpl_query *q)
 {
-    bool allowed = false;
-
-    for (const struct term *rule = p->rules->first->next; rule; rule = rule->next)
-        if (rule_fits(rule, q))
-            allowed = strcmp(head(rule), "allow") == 0;
-    return allowed;
+    for (size_t i = p->rule_count; i-- > 0;)
+        if (rule_fits(p->in_order[i], q))
+            return strcmp(head(p->in_order[i]), "allow") == 0;
+    return false;
 }
 
 /* ---- a profile ---- */
@@ -420,8 +421,14 @@ struct sbpl *sbpl_read(const char *text, const struct sbpl_param *params, size_t
     struct term *first = p->rules->first;
     if (!first || strcmp(head(first), "version") != 0 || !is_word(first->first->next, "1"))
         fail(p, "no (version 1) at the top");
-    for (struct term *rule = first ? first->next : NULL; rule && !p->error; rule = rule->next)
+    for (struct term *rule = first ? first->next : NULL; rule && !p->error; rule = rule->next) {
         check_rule(p, rule);
+        p->rule_count++;
+    }
+    p->in_order = new_zeroed((p->rule_count + 1) * sizeof *p->in_order);
+    p->rule_count = 0;
+    for (struct term *rule = first ? first->next : NULL; rule && !p->error; rule = rule->next)
+        p->in_order[p->rule_count++] = rule;
     *ret_error = p->error;
     if (!p->error)
         return p;
@@ -448,8 +455,10 @@ static void free_term(struct term *t)
 
 void sbpl_free(struct sbpl *p)
 {
-    if (p)
-        free_term(p->rules);
+    if (!p)
+        return;
+    free_term(p->rules);
+    free(p->in_order);
     free(p);
 }
 

@@ -55,7 +55,6 @@ static uint32_t seen_access(const struct sbpl *p, const char *path)
     assert_int_equal(reads, can(p, "process-exec", path));
     assert_int_equal(writes, can(p, "file-write-create", path));
     assert_true(reads || !writes);
-    assert_false(can(p, "file-link", path) || can(p, "file-clone", path));
     return !reads ? ACCESS_EXCLUDE : writes ? ACCESS_RW : ACCESS_RO;
 }
 
@@ -87,7 +86,7 @@ static void random_policies_mean_what_the_model_says(void **state)
         small_world(&c, round);
         random_rules(&c, 1);
         struct sbpl *p = profile(&c);
-        for (unsigned i = 0; i < 40; i++) {
+        for (unsigned i = 0; i < 24; i++) {
             const char *path = random_path(&c.arena, 1);
             const char *below = arena_printf(&c.arena, "%s/%s", path, i % 2 ? "a" : "b/a-");
             if (seen_access(p, path) != model(&c, path))
