@@ -30,8 +30,8 @@ static int next_stop(pid_t pid)
     int status, signal_sent = 0;
 
     for (;;) {
-        if (ptrace(PTRACE_SYSCALL, pid, NULL, signal_sent) < 0 ||
-            waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+        if (ptrace(PTRACE_SYSCALL, pid, NULL, signal_sent) < 0 || waitpid(pid, &status, 0) != pid ||
+            !WIFSTOPPED(status))
             return 0;
         if (WSTOPSIG(status) == (SIGTRAP | 0x80))
             return 1;
