@@ -271,6 +271,7 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
+    const char *program; /* agentbox, for the network proxy; NULL: the installed one */
 } abx_hooks;
 
 ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);

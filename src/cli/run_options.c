@@ -224,6 +224,7 @@ static int make_manager(struct run_options *o, const struct pending *p, enum run
     abx_hooks_init(&hooks, sizeof hooks);
     hooks.flags = ABX_NO_THREAD | (o->debug ? ABX_TRACE : 0);
     hooks.notice = o->quiet && !o->debug ? NULL : cli_notice;
+    hooks.program = "/proc/self/exe";
     set_approver(o, shape, &hooks);
     if (abx_manager_new(config, &hooks, &o->manager, &err) != ABX_OK)
         code = cli_fail(err);

@@ -16,7 +16,7 @@ static const struct {
     { "ci", KEY_FALLBACK, "strict" },
     { "ci", KEY_NETWORK, "blocked" },
     { "default", KEY_FALLBACK, "strict" },
-    { "default", KEY_NETWORK, "blocked" }, /* filtered, once there is a proxy */
+    { "default", KEY_NETWORK, "filtered" },
     { "development", KEY_FALLBACK, "warn" },
     { "development", KEY_NETWORK, "allowed" },
 };
