@@ -52,7 +52,7 @@ struct abx_manager {
     abx_hooks hooks;
     char *helper_dir, *program;
     struct image image;
-    int epoll_fd; /* of all processes, and of the network */
+    int epoll_fd;    /* of all processes, and of the network */
     struct net *net; /* made with the first filtered run, under lock; stays */
 
     pthread_mutex_t lock;
@@ -139,7 +139,7 @@ struct abx_process {
     struct active active;
     struct net_run *net; /* NULL: not filtered */
     int epoll_fd;        /* of this run's descriptors and of done_fd; in the manager's */
-    int done_fd;  /* eventfd: readable from the end on, when the others are closed */
+    int done_fd;         /* eventfd: readable from the end on, when the others are closed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool finished;

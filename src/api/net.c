@@ -93,16 +93,11 @@ static void on_failed(void *user, uint32_t serial, const char *text)
             r->state = NET_CLOSED;
 }
 
-static const char *role_program(const abx_manager *m)
-{
-    return m->hooks.program ? m->hooks.program : ABX_LIBEXECDIR "/agentbox";
-}
-
 static int32_t start_role(struct net *n, abx_error **err)
 {
     const struct client_hooks hooks = { .user = n, .record = on_record, .failed = on_failed };
     int control;
-    int32_t code = role_start(role_program(n->manager), &n->role, &control, err);
+    int32_t code = role_start(role_program(n->manager->hooks.program), &n->role, &control, err);
 
     if (code != ABX_OK)
         return code;

@@ -96,8 +96,8 @@ static int watch_fds(abx_process *p)
         return -errno;
     /* Where there is no thread, whoever waits for a process serves the network too. */
     const int net = p->net && !manager_has_thread(p->manager) ? net_fd(p->manager->net) : -1;
-    const int fds[] = { p->done_fd, p->run.status_fd, p->run.pidfd, p->run.streams[1].fd,
-                        p->run.streams[2].fd, net };
+    const int fds[] = { p->done_fd,           p->run.status_fd,     p->run.pidfd,
+                        p->run.streams[1].fd, p->run.streams[2].fd, net };
     for (size_t i = 0; i < ARRAY_LEN(fds); i++)
         if (fds[i] >= 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return -errno;

@@ -93,12 +93,11 @@ static void tell_question(void *user, uint32_t question, uint32_t listener, cons
 
 static int32_t start_role(abx_proxy *p, abx_error **err)
 {
-    const char *program = p->options.program ? p->options.program : ABX_LIBEXECDIR "/agentbox";
     const struct client_hooks hooks = {
         .user = p, .record = tell_record, .lost = tell_lost, .ask = tell_question
     };
     int control;
-    int32_t code = role_start(program, &p->role, &control, err);
+    int32_t code = role_start(role_program(p->options.program), &p->role, &control, err);
 
     if (code == ABX_OK)
         client_init(&p->client, control, &hooks);

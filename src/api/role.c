@@ -30,6 +30,11 @@
 #define ROLE_STDERR(null) (null)
 #endif
 
+const char *role_program(const char *given)
+{
+    return given ? given : ABX_LIBEXECDIR "/agentbox";
+}
+
 static int32_t spawn(const char *program, int control, pid_t *ret_pid, abx_error **err)
 {
     static const char *const argv[] = { "agentbox", "net-role", NULL };

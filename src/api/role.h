@@ -13,6 +13,8 @@ struct role_process { /* zeroed, with pidfd < 0: none */
     int pidfd;
 };
 
+/* The agentbox program: as given, or if that is NULL the installed one. */
+const char *role_program(const char *given);
 /* program: of agentbox. *ret_control is our end of its control socket; it lives as long as that. */
 int32_t role_start(const char *program, struct role_process *ret, int *ret_control,
                    abx_error **err);

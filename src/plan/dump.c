@@ -116,7 +116,8 @@ static void text_header(const struct plan *p, struct buf *b)
                              p->layers & LAYER_BIT(i) ? "" : "(missing)");
     (void)buf_printf(b, "\nnamespaces:\n  user      uid %u, gid %u%s\n", p->uid, p->gid,
                      p->map_all_ids ? ", all ids mapped" : "");
-    (void)buf_printf(b, "  network   %s\n", p->network_shared ? "the host's"
+    (void)buf_printf(b, "  network   %s\n",
+                     p->network_shared ? "the host's"
                      : p->proxied      ? "none, but for the proxy on 127.0.0.1"
                                        : "none");
     (void)buf_puts(b, "  hostname  ");

@@ -393,10 +393,8 @@ static void on_keeper_gone(struct run *r)
 int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
 {
     struct pollfd fds[5] = {
-        { .fd = r->status_fd, .events = POLLIN },
-        { .fd = r->streams[1].fd, .events = POLLIN },
-        { .fd = r->streams[2].fd, .events = POLLIN },
-        { .fd = r->pidfd, .events = POLLIN },
+        { .fd = r->status_fd, .events = POLLIN },     { .fd = r->streams[1].fd, .events = POLLIN },
+        { .fd = r->streams[2].fd, .events = POLLIN }, { .fd = r->pidfd, .events = POLLIN },
         { .fd = r->side_fd, .events = POLLIN },
     };
 
