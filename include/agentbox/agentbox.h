@@ -246,6 +246,8 @@ typedef struct abx_manager abx_manager;
 #define ABX_NOTICE_INFO    0
 #define ABX_NOTICE_WARNING 1
 #define ABX_NOTICE_DEBUG   2 /* only with ABX_TRACE */
+/* A violation, as it happens: text is abx_violation_text, module is "monitor". */
+#define ABX_NOTICE_VIOLATION 3
 typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, const char *text);
 
 /*
@@ -443,6 +445,49 @@ ABX_API const char *abx_result_backend(const abx_result *result); /* "native" or
 ABX_API const char *const *abx_result_enforced(const abx_result *result);
 ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
 ABX_API void abx_result_free(abx_result *result);
+
+/* ---- violations ---- */
+
+/*
+ * What the command tried and was refused: one record for each different thing, with a count. The
+ * records explain, they never decide: the kernel refuses whether or not anybody looks, and a
+ * command that wants to can hide from them or make some up. They live as long as the result.
+ */
+typedef struct abx_violation abx_violation;
+
+/* "notify": system calls are watched; "none": only what is refused elsewhere is known. */
+ABX_API const char *abx_result_monitor(const abx_result *result);
+/* 1 if refused reads are among the records (monitor "learn"), too. */
+ABX_API int32_t abx_result_reads_reported(const abx_result *result);
+ABX_API size_t abx_result_violations(const abx_result *result);
+ABX_API const abx_violation *abx_result_violation(const abx_result *result, size_t index);
+/* How many more there were than could be kept or looked at. */
+ABX_API uint64_t abx_result_violations_dropped(const abx_result *result);
+/*
+ * For people and agents: "" if there are none, else lines between <sandbox_violations> and
+ * </sandbox_violations>, one for each record, at most max_lines (0: all), the rest as a number.
+ */
+ABX_API int32_t abx_result_violations_text(const abx_result *result, size_t max_lines,
+                                           char **ret_text, abx_error **err);
+
+/* Texts are as the sandbox saw them, not escaped, and "" where there is nothing to say. */
+ABX_API int64_t abx_violation_time_ns(const abx_violation *violation); /* of the first; Unix time */
+/* "file-read", "file-write", "network", "process" or "other" */
+ABX_API const char *abx_violation_operation(const abx_violation *violation);
+ABX_API const char *abx_violation_path(const abx_violation *violation);
+ABX_API const char *abx_violation_host(const abx_violation *violation);
+ABX_API int32_t abx_violation_port(const abx_violation *violation);        /* 0: none */
+ABX_API const char *abx_violation_detail(const abx_violation *violation);  /* call, protocol */
+ABX_API int32_t abx_violation_pid(const abx_violation *violation);         /* inside; 0: none */
+ABX_API const char *abx_violation_process(const abx_violation *violation); /* its name */
+ABX_API const char *abx_violation_rule(const abx_violation *violation);    /* "default", … */
+ABX_API const char *abx_violation_origin(const abx_violation *violation);  /* "built-in", … */
+ABX_API const char *abx_violation_source(const abx_violation *violation);  /* FILE:LINE:COLUMN */
+ABX_API const char *abx_violation_grant(const abx_violation *violation);   /* what would allow it */
+ABX_API const char *abx_violation_note(const abx_violation *violation);    /* one sentence */
+ABX_API uint64_t abx_violation_count(const abx_violation *violation);
+/* One line, escaped for a terminal. */
+ABX_API const char *abx_violation_text(const abx_violation *violation);
 
 /* ---- the filtering proxy on its own ---- */
 

@@ -153,6 +153,8 @@ struct abx_result {
     int64_t duration_ns, user_ns, system_ns, max_rss;
     uint32_t layers;
     const char *enforced[LAYER_COUNT + 1];
+    bool monitor, reads; /* what was watched */
+    struct violations violations;
     struct {
         bool captured, truncated;
         char *bytes;
@@ -240,6 +242,11 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
                           abx_error **err);
 
 void form_free(struct abx_exec_form *form);
+
+/* ---- violations.c ---- */
+struct json;
+void violation_json(struct json *j, const abx_violation *violation);
+void time_text(int64_t time_ns, char *text, size_t size); /* as JSON records have it */
 
 /* ---- result.c ---- */
 int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, abx_error **err);

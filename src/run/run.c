@@ -474,6 +474,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     close_listeners(r);
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
+    violations_done(&r->violations);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->early = r->started = r->failed = r->exited = r->gone = false;

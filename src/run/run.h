@@ -24,6 +24,7 @@
 #include "run/hold.h"
 #include "run/image.h"
 #include "run/stream.h"
+#include "run/violations.h"
 
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */
@@ -59,6 +60,7 @@ struct run {
     bool canceled;
     int64_t start_ns, end_ns;
     struct status_msg failure, start, end;
+    struct violations violations;
     struct run_rest unused; /* a launcher that was started early and did not fit */
 };
 
