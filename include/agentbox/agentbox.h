@@ -24,7 +24,8 @@
  *  - Nothing prints, exits, installs a signal handler or changes global state. Managers are
  *    independent of each other and may be used from any thread. A command, process or result is
  *    used by one thread at a time, except abx_command_cancel and abx_process_signal.
- *  - A callback may call abx_command_cancel and nothing else on the same manager.
+ *  - A callback may call abx_command_cancel and abx_manager_answer, and nothing else on the same
+ *    manager.
  *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED; freeing them
  *    there only frees the child's copies.
  */
@@ -257,6 +258,18 @@ typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, con
 typedef struct abx_command abx_command;
 typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_check *check);
 
+/*
+ * A command of a filtered network wants a host that no rule mentions. Must not wait for anybody:
+ * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a no.
+ * Commands that want the same host and port at the same time share a question. Called by whoever
+ * pumps (the manager's thread, or the caller's own call).
+ */
+typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, int32_t port);
+#define ABX_ANSWER_NO          0 /* the next one asks again */
+#define ABX_ANSWER_YES         1
+#define ABX_ANSWER_YES_SESSION 2 /* as long as the manager lives */
+#define ABX_ANSWER_NO_SESSION  3
+
 #define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
 /* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
@@ -273,7 +286,8 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
-    const char *program; /* agentbox, for the network proxy; NULL: the installed one */
+    const char *program;    /* agentbox, for the network proxy; NULL: the installed one */
+    abx_network_fn network; /* NULL: what no rule mentions is refused */
 } abx_hooks;
 
 ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
@@ -282,10 +296,14 @@ ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
 ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks,
                                 abx_manager **ret_manager, abx_error **err);
 /*
- * Another configuration for the commands to come; those that are wrapped or running keep theirs.
- * It is checked first: on failure the old one stays.
+ * Another configuration for the commands to come; those that are wrapped or running keep theirs,
+ * but for the rules of a filtered network: those are in force for all when this returns, and what is
+ * open to hosts that they do not allow is closed. It is checked first: on failure the old one stays.
  */
 ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *config, abx_error **err);
+/* To abx_hooks.network: ABX_ANSWER_*. One that comes too late is nobody's any more. */
+ABX_API int32_t abx_manager_answer(abx_manager *manager, uint32_t question, int32_t answer,
+                                   abx_error **err);
 /* No new commands from now on; running ones are ended and waited for, at most timeout_ms. */
 ABX_API int32_t abx_manager_close(abx_manager *manager, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
@@ -499,11 +517,6 @@ ABX_API const char *abx_violation_text(const abx_violation *violation);
 typedef struct abx_proxy abx_proxy;
 
 #define ABX_PROXY_TELL_ALLOWED 1u /* records also for what is let through */
-
-#define ABX_ANSWER_NO          0 /* the next one asks again */
-#define ABX_ANSWER_YES         1
-#define ABX_ANSWER_YES_SESSION 2
-#define ABX_ANSWER_NO_SESSION  3
 
 typedef struct abx_proxy_options {
     uint32_t size; /* sizeof(abx_proxy_options) of the caller */

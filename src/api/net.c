@@ -63,39 +63,109 @@ static void drop_listeners(struct net *n, struct net_run *r)
     r->count = 0;
 }
 
+/* ---- what was refused ---- */
+
+static void add_violation(struct net *n, struct net_run *r, const struct abx_violation *one)
+{
+    bool is_new = false;
+    const struct abx_violation *v = violations_add(&r->violations, one, &is_new);
+
+    if (v && is_new && n->news_count < NET_NEWS_MAX) {
+        n->news[n->news_count] = strdup(v->text);
+        n->news_count += n->news[n->news_count] != NULL;
+    }
+}
+
+/* The layer of the pattern that decided; NULL: none did. The role knows its place only. */
+static const char *layer_of_rule(const struct net *n, const struct net_run *r,
+                                 const struct server_record *record)
+{
+    abx_config *config = manager_config(n->manager);
+    const struct settings *const lists[] = { r->call, config->settings };
+    const char *name = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        for (size_t j = 0; lists[i] && j < lists[i]->count && !name; j++) {
+            const struct settings_entry *e = &lists[i]->entries[j];
+            if (str_eq(e->source, record->origin) && str_eq(e->value, record->rule))
+                name = origin_name(e->origin);
+        }
+    config_unref(config);
+    return name;
+}
+
 /* ---- the role ---- */
+
+/* Whatever wants to connect from now on is refused; the result says why. */
+static void close_run(struct net *n, struct net_run *r, const char *why)
+{
+    r->state = NET_CLOSED;
+    add_violation(n, r,
+                  &(struct abx_violation){ .operation = VIOLATION_NETWORK,
+                                           .detail = "proxy",
+                                           .rule = "proxy",
+                                           .origin = "built-in",
+                                           .note = why });
+}
 
 static void role_died(struct net *n)
 {
     client_done(&n->client);
     role_end(&n->role);
     names_close(&n->names);
+    net_asks_clear(&n->asks);
     for (struct net_run *r = n->runs; r; r = r->next)
         if (r->state == NET_SERVED) {
-            r->state = NET_CLOSED;
-            n->notice = NOTICE_DIED;
+            close_run(n, r, "the network proxy has died: connections are refused from now on");
+            n->died = true;
         }
 }
 
 static void on_record(void *user, const struct server_record *record)
 {
-    (void)user;
-    (void)record;
+    struct net *n = user;
+    struct net_run *r = find_run(n, record->listener / LISTENER_COUNT);
+
+    if (!r || record->outcome != SERVER_REFUSED)
+        return;
+    const char *layer = layer_of_rule(n, r, record);
+    add_violation(n, r,
+                  &(struct abx_violation){ .operation = VIOLATION_NETWORK,
+                                           .host = record->host,
+                                           .port = record->port,
+                                           .detail = record->protocol,
+                                           .rule = record->rule,
+                                           .origin = layer ? layer : record->origin,
+                                           .source = layer ? record->origin : "",
+                                           .grant = record->grant,
+                                           .note = record->text });
+}
+
+static void on_lost(void *user, uint32_t records)
+{
+    const struct net *n = user;
+
+    for (struct net_run *r = n->runs; r; r = r->next)
+        if (r->state == NET_SERVED)
+            r->violations.dropped += records; /* whose they were, nobody knows */
 }
 
 static void on_failed(void *user, uint32_t serial, const char *text)
 {
     struct net *n = user;
 
-    (void)text;
     for (struct net_run *r = n->runs; r; r = r->next)
         if (r->state == NET_SERVED && serial - r->first_serial < r->last_serial - r->first_serial)
-            r->state = NET_CLOSED;
+            close_run(n, r, text);
 }
 
 static int32_t start_role(struct net *n, abx_error **err)
 {
-    const struct client_hooks hooks = { .user = n, .record = on_record, .failed = on_failed };
+    const struct client_hooks hooks = { .user = n,
+                                        .record = on_record,
+                                        .lost = on_lost,
+                                        .ask = n->manager->hooks.network ? net_asked : NULL,
+                                        .failed = on_failed };
     int control;
     int32_t code = role_start(role_program(n->manager->hooks.program), &n->role, &control, err);
 
@@ -128,6 +198,7 @@ static int32_t send_rules(struct net *n, struct net_run *r, abx_error **err)
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     int32_t code = net_rules_make(config, r->call, &arena, &net, err);
+    net.rules.ask = n->manager->hooks.network != NULL;
     if (code == ABX_OK)
         code = client_rules(&n->client, r->id, &net.rules, net.upstream, err);
     config_unref(config);
@@ -155,9 +226,11 @@ static void serve_run(struct net *n, struct net_run *r)
     int32_t code = hand_over(n, r, &err);
 
     drop_listeners(n, r);
-    r->state = code == ABX_OK ? NET_SERVED : NET_CLOSED;
+    r->state = NET_SERVED;
     if (n->client.control < 0)
         role_died(n);
+    if (code != ABX_OK)
+        close_run(n, r, abx_error_message(err));
 }
 
 static void on_event(struct net *n, uint64_t tag)
@@ -179,11 +252,23 @@ static void on_event(struct net *n, uint64_t tag)
 /* Without the lock. */
 static void tell(struct net *n)
 {
+    char *news[NET_NEWS_MAX];
+
     (void)pthread_mutex_lock(&n->lock);
-    const char *notice = TAKE_PTR(n->notice);
+    size_t count = n->news_count;
+    bool died = n->died;
+    memcpy(news, n->news, count * sizeof *news);
+    n->news_count = 0;
+    n->died = false;
     (void)pthread_mutex_unlock(&n->lock);
-    if (notice)
-        manager_notice(n->manager, ABX_NOTICE_WARNING, notice);
+    if (died)
+        manager_notice(n->manager, ABX_NOTICE_WARNING, NOTICE_DIED);
+    for (size_t i = 0; i < count; i++) {
+        manager_notice(n->manager, ABX_NOTICE_VIOLATION, news[i]);
+        free(news[i]);
+    }
+    if (n->manager->hooks.network)
+        net_ask_untold(n);
 }
 
 void net_dispatch(struct net *n)
@@ -300,7 +385,17 @@ static void remove_run(struct net *n, struct net_run *r)
     r->state = NET_CLOSED;
 }
 
-void net_leave(struct net_run *r)
+/* Their records become the run's; the same thing may stand in both. */
+static void move_violations(struct net_run *r, struct violations *to)
+{
+    for (size_t i = 0; to && i < r->violations.count; i++)
+        (void)violations_add(to, &r->violations.list[i], NULL);
+    if (to)
+        to->dropped += r->violations.dropped;
+    violations_done(&r->violations);
+}
+
+void net_leave(struct net_run *r, struct violations *violations)
 {
     struct net *n = r ? r->net : NULL;
 
@@ -309,12 +404,14 @@ void net_leave(struct net_run *r)
     (void)pthread_mutex_lock(&n->lock);
     if (r->state == NET_SERVED) {
         n->client.pipelined = false;
-        r->state = NET_CLOSED; /* whatever happens now happens to others */
-        if (client_drop_rules(&n->client, r->id, NULL) != ABX_OK && n->client.control < 0)
-            role_died(n);
+        int32_t code = client_drop_rules(&n->client, r->id, NULL);
         n->client.pipelined = true;
+        r->state = NET_CLOSED; /* whatever happens now happens to others */
+        if (code != ABX_OK)
+            role_died(n);
     }
     remove_run(n, r);
+    move_violations(r, violations);
     (void)pthread_mutex_unlock(&n->lock);
     tell(n);
 }
@@ -323,7 +420,8 @@ void net_run_free(struct net_run *r)
 {
     if (!r)
         return;
-    net_leave(r);
+    net_leave(r, NULL);
+    violations_done(&r->violations);
     settings_free(r->call);
     free(r);
 }
@@ -339,6 +437,7 @@ void net_run_forget(struct net_run *r)
         if (r->next)
             r->next->prev = r->prev;
     }
+    violations_done(&r->violations);
     settings_free(r->call);
     free(r);
 }
@@ -355,6 +454,9 @@ void net_free(struct net *n)
     else
         role_forget(&n->role);
     names_close(&n->names);
+    net_asks_done(&n->asks);
+    while (n->news_count > 0)
+        free(n->news[--n->news_count]);
     fd_close(n->epoll_fd);
     (void)pthread_mutex_destroy(&n->lock);
     free(n);

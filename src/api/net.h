@@ -29,8 +29,8 @@ int32_t net_new(abx_manager *m, struct net **ret, abx_error **err);
  */
 int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
                  abx_error **err);
-/* The run is over: its connections are closed, and all that the role has to say about it is here. */
-void net_leave(struct net_run *run);
+/* The run is over: its connections are closed, and what was refused is in `violations`. */
+void net_leave(struct net_run *run, struct violations *violations);
 void net_run_free(struct net_run *run);   /* leaves first */
 void net_run_forget(struct net_run *run); /* in a forked process: what is ours of it */
 

@@ -53,7 +53,7 @@ static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx
         if (run->side_ready)
             net_dispatch(c->manager->net);
     }
-    net_leave(net);
+    net_leave(net, &run->violations);
     if (code == ABX_OK)
         code = result_from_run(run, c->required, ret, err);
     net_run_free(net);
@@ -115,7 +115,7 @@ static void finish_locked(abx_process *p)
     (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
     if (write(p->done_fd, &one, sizeof one) != (ssize_t)sizeof one)
         return; /* cannot be: the counter is 0 */
-    net_leave(p->net);
+    net_leave(p->net, &p->run.violations);
     manager_leave(p->manager, &p->active);
     (void)pthread_cond_broadcast(&p->changed);
 }
@@ -225,11 +225,11 @@ static int32_t wait_round(abx_process *p, int ms, abx_error **err)
     (void)pthread_mutex_unlock(&p->lock);
     int n = poll(&fd, 1, ms);
     int error = n < 0 && errno != EINTR ? -errno : 0;
+    if (p->net && n > 0)
+        net_dispatch(p->manager->net);
     (void)pthread_mutex_lock(&p->lock);
     if (error)
         return err_sys(err, ABX_E_IO, error, "wait for a process");
-    if (p->net)
-        net_dispatch(p->manager->net);
     return n < 0 ? ABX_OK : pump_locked(p, 0, err);
 }
 
