@@ -375,11 +375,7 @@ static int32_t visit_cwd(struct walk *w, const struct node *n)
     if (region_access(r) != ACCESS_EXCLUDE ||
         (r->state != REGION_HIDDEN && str_eq(r->path, n->path)))
         return ABX_OK;
-    int32_t code = err_new(w->err, ABX_E_INVALID, "working directory '%s': hidden in the sandbox",
-                           n->path);
-    err_subject(w->err, n->path);
-    err_hint(w->err, "grant it with --ro or --rw, or start elsewhere with -C DIR");
-    return code;
+    return nodes_refuse_cwd(n->path, w->err);
 }
 
 static int32_t visit(struct walk *w, const struct node *n)

@@ -80,6 +80,16 @@ const char *nodes_cwd_refusal(const struct policy *policy, const struct facts *f
     return NULL;
 }
 
+int32_t nodes_refuse_cwd(const char *cwd, abx_error **err)
+{
+    int32_t code = err_new(err, ABX_E_INVALID, "working directory '%s': hidden in the sandbox",
+                           cwd);
+
+    err_subject(err, cwd);
+    err_hint(err, "grant it with --ro or --rw, or start elsewhere with -C DIR");
+    return code;
+}
+
 static struct node *add_node(struct collector *c, enum node_kind kind, const char *path)
 {
     struct node *n = &c->nodes[c->count++];

@@ -592,6 +592,8 @@ int32_t scan_facts_within(const struct scan_budget *budget, const struct policy 
         return r;
     s.facts->paths = s.paths;
     s.facts->path_count = s.count;
+    s.facts->patterns = s.patterns;
+    s.facts->pattern_count = s.pattern_count;
     *ret = s.facts;
     return ABX_OK;
 }
