@@ -54,12 +54,15 @@ static const struct {
     [PART_WALK] = { "walk", "a tree of many files" },
     [PART_CALLS] = { "calls", "calls inside a sandbox" },
     [PART_CLASSIFY] = { "classify", "judging commands" },
+    [PART_PROXY] = { "proxy", "the proxy, on loopback" },
 };
 
 static const char *const units[] = {
-    [UNIT_MS] = "ms", [UNIT_PER_S] = "/s", [UNIT_KIB] = "KiB", [UNIT_NS] = "ns"
+    [UNIT_MS] = "ms", [UNIT_PER_S] = "/s", [UNIT_KIB] = "KiB",   [UNIT_NS] = "ns",
+    [UNIT_US] = "us", [UNIT_S] = "s",      [UNIT_MB_S] = "MB/s", [UNIT_MIB] = "MiB"
 };
-static const int decimals[] = { [UNIT_MS] = 3, [UNIT_PER_S] = 0, [UNIT_KIB] = 0, [UNIT_NS] = 1 };
+static const int decimals[] = { [UNIT_MS] = 3, [UNIT_PER_S] = 0, [UNIT_KIB] = 0,  [UNIT_NS] = 1,
+                                [UNIT_US] = 1, [UNIT_S] = 3,     [UNIT_MB_S] = 0, [UNIT_MIB] = 1 };
 
 const char *report_part_name(enum part part)
 {
