@@ -55,9 +55,6 @@ static int measure_round(const struct way *way, struct samples *s, unsigned roun
                          &count) < 0)
         return -1;
     s->latencies += count;
-    for (unsigned i = 0; i < SINGLES; i++)
-        if (load_single(way, &s->single[s->singles++]) < 0)
-            return -1;
     s->values[STREAM][round] /= 1e6;
     s->values[STREAMS][round] /= 1e6;
     return 0;
@@ -101,6 +98,20 @@ static int give_up(enum path path, bool *there)
     return peer_package(path) ? 0 : -1;
 }
 
+/* One after the other, way by way: what the machine does meanwhile hits all alike. */
+static int measure_singles(const struct way *ways, bool *there, struct samples *samples)
+{
+    for (unsigned i = 0; i < SINGLES * PATH_COUNT; i++) {
+        unsigned which = i % PATH_COUNT;
+        struct samples *s = &samples[which];
+
+        if (there[which] && load_single(&ways[which], &s->single[s->singles++]) < 0 &&
+            give_up(which, there) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int measure_ways(const struct way *ways, bool *there, struct samples *samples)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -111,6 +122,8 @@ static int measure_ways(const struct way *ways, bool *there, struct samples *sam
                 give_up(which, there) < 0)
                 return -1;
         }
+        if (measure_singles(ways, there, samples) < 0)
+            return -1;
     }
     for (unsigned i = 0; i < PATH_COUNT; i++)
         if (there[i] && ways[i].pid && measure_idle(&ways[i], &samples[i].values[IDLE][0]) < 0 &&

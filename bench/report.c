@@ -166,7 +166,8 @@ void report_text(const struct bench *b, const struct table *t)
                      sysconf(_SC_NPROCESSORS_ONLN));
     (void)printf("bwrap: %s\n", b->bwrap ? b->bwrap : "not installed, so no ratios to it");
     (void)printf("directories: %s\n", b->tmpfs ? "a tmpfs" : "/var/tmp");
-    (void)printf("start-up and masks: %s\n", b->realtime ? "SCHED_RR" : "the normal scheduler");
+    (void)printf("start-up, masks and proxy: %s\n",
+                 b->realtime ? "SCHED_RR" : "the normal scheduler");
     print_load();
     for (unsigned part = 0; part < PART_COUNT; part++) {
         for (unsigned who = 0; who < WHO_COUNT; who++) {
