@@ -183,15 +183,32 @@ static int32_t wait_answer(struct prompt *p)
     }
 }
 
+/* The controlling terminal, if we are in its foreground; else -1. */
+static int open_terminal(void)
+{
+    int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    if (tty >= 0 && tcgetpgrp(tty) != getpgrp()) {
+        (void)close(tty);
+        return -1;
+    }
+    return tty;
+}
+
+bool approver_is_there(void)
+{
+    int tty = open_terminal();
+
+    return tty >= 0 && close(tty) == 0;
+}
+
 static int32_t ask(struct approver *a, const abx_question *question)
 {
     struct prompt p = { .question = question, .signals = a->signals };
 
-    p.tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (p.tty < 0 || tcgetpgrp(p.tty) != getpgrp()) {
+    p.tty = open_terminal();
+    if (p.tty < 0) {
         a->hint = HINT_NO_TERMINAL;
-        if (p.tty >= 0)
-            (void)close(p.tty);
         return ABX_APPROVE_NO;
     }
     enter(&p);
