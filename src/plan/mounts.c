@@ -157,9 +157,18 @@ static void add_between(struct walk *w, const char *path, uint32_t kind, uint32_
     }
 }
 
+/* Whether path lies right in the directory that was mounted or made last. */
+static bool is_next_to_mount(const struct walk *w, const char *path)
+{
+    const char *above = last_mounted(w);
+    size_t len = above[1] ? strlen(above) : 0;
+
+    return !path[len] || !strchr(path + len + 1, '/');
+}
+
 static void add_pins(struct walk *w, const char *path, const char *why)
 {
-    if (here(w)->state == REGION_WRITABLE)
+    if (here(w)->state == REGION_WRITABLE && !is_next_to_mount(w, path))
         add_between(w, path, MOUNT_PIN, 0, arena_printf(w->arena, "holds %s", why));
 }
 
@@ -465,6 +474,10 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
 
     if (r != ABX_OK)
         return r;
+    w.op_room = count + 32;
+    w.ops = arena_alloc(arena, w.op_room, sizeof *w.ops);
+    if (!w.ops)
+        return err_nomem(err);
     add_region(&w, (struct region){ .path = "/",
                                     .state = REGION_OPEN,
                                     .uncapped = ACCESS_RO,
