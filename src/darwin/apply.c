@@ -14,8 +14,13 @@
 int apply_profile(struct launch *l)
 {
     const char *const params[] = {
-        SEATBELT_PARAM_TMP, l->tmp,  SEATBELT_PARAM_TTY, l->tty[0] ? l->tty : "/dev/null",
-        SEATBELT_PARAM_PORT, l->port, NULL,
+        SEATBELT_PARAM_TMP,
+        l->tmp,
+        SEATBELT_PARAM_TTY,
+        l->tty[0] ? l->tty : "/dev/null",
+        SEATBELT_PARAM_PORT,
+        l->port,
+        NULL,
     };
     char *words = NULL;
 

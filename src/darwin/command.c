@@ -60,7 +60,8 @@ static int step_signals(struct launch *l)
 
 static int exec_path(const struct launch *l, const char *path)
 {
-    (void)execve(path, (char *const *)(uintptr_t)l->plan.argv, (char *const *)(uintptr_t)l->plan.env);
+    (void)execve(path, (char *const *)(uintptr_t)l->plan.argv,
+                 (char *const *)(uintptr_t)l->plan.env);
     return -errno;
 }
 

@@ -32,10 +32,10 @@ struct launch {
     struct plan plan;
     const char *profile;
     const char *tmp, *port;
-    char tty[DARWIN_TTY_MAX];    /* the slave's path; "": none */
-    int tty_master, tty_slave;   /* -1: none */
-    const char *step, *object;   /* what is being done, for errors */
-    char text[STATUS_TEXT_MAX];  /* the system's own words about it */
+    char tty[DARWIN_TTY_MAX];   /* the slave's path; "": none */
+    int tty_master, tty_slave;  /* -1: none */
+    const char *step, *object;  /* what is being done, for errors */
+    char text[STATUS_TEXT_MAX]; /* the system's own words about it */
 };
 
 /* Each step returns 0 or -errno, with object set. */

@@ -2,12 +2,12 @@
 /*
  * A line is a JSON object; the kernel's words are its eventMessage:
  *   [N duplicate report[s] for ]Sandbox: NAME(PID) deny(N) OPERATION[ TARGET]\nTAG
- * The tag is the message that every denial of a profile carries (plan/seatbelt.h): the last line. It
- * has 64 random bits, so a path that ends like it is no way to write into another run's report.
+ * The tag is the message that every denial of a profile carries (plan/seatbelt.h): the last line.
+ * It has 64 random bits, so a path that ends like it is no way into another run's report.
  *
- * A name or a path may hold anything, also "(1) deny(1)" and line ends. The kernel's own words
- * come first, and the name cannot be more than 32 bytes: so the first "(PID) deny(N) " counts. Refuses
- * (as "something else") whatever does not fit; never guesses.
+ * A name or a path may hold anything, also "(1) deny(1)" and line ends. The kernel's own words come
+ * first, and the name is short: so the first "(PID) deny(N) " counts. Whatever does not fit is
+ * "something else"; nothing is guessed.
  */
 #include "darwin/logstream.h"
 

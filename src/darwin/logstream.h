@@ -28,8 +28,8 @@ struct logstream_event {
 };
 
 /*
- * One line, without its end. 1: an event with this tag; 0: something else (the stream's banner, other
- * runs, other subsystems); -ENOMEM. Strings are in the arena.
+ * One line, without its end. 1: an event with this tag; 0: something else (the stream's banner,
+ * other runs, other subsystems); -ENOMEM. Strings are in the arena.
  */
 int logstream_read(struct arena *arena, const char *line, size_t len, const char *tag,
                    struct logstream_event *ret);

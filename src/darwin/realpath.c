@@ -4,8 +4,8 @@
  * compares, with case and normal form as on disk (A11) and firmlinks undone (A156). O_EVTONLY asks
  * for no access and does not keep a volume busy.
  *
- * The deepest part that exists is asked for; the rest is appended as it was written, without "." and
- * ".." (the caller's path is clean). Only ENOENT and ENOTDIR mean absent.
+ * The deepest part that exists is asked for; the rest is appended as it was written, without "."
+ * and ".." (the caller's path is clean). Only ENOENT and ENOTDIR mean absent.
  */
 #include <errno.h>
 #include <fcntl.h>

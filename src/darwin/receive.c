@@ -51,8 +51,9 @@ int receive_plan(struct launch *l)
     if (r < 0)
         return r;
     void *memory = malloc(plan_decode_memory(size)); /* kept: the plan points into both */
-    r = memory ? plan_decode((const uint8_t *)image, size, memory, plan_decode_memory(size), &l->plan)
-               : -ENOMEM;
+    r = memory
+            ? plan_decode((const uint8_t *)image, size, memory, plan_decode_memory(size), &l->plan)
+            : -ENOMEM;
     if (r < 0) {
         free(memory);
         free(image);

@@ -4,9 +4,9 @@
  * timers; watch.c decides, this acts.
  *
  * macOS has no pid namespace. What belongs to a run is found by its session: the command is its
- * leader, and what it starts stays in it, in whatever process group, unless it makes a session of its
- * own. Such a process outlives the run, still in its profile (docs/macos.md). Pids are
- * only signalled while their session is ours, asked right before.
+ * leader, and what it starts stays in it, in whatever process group, unless it makes a session of
+ * its own. Such a process outlives the run, still in its profile (docs/macos.md). Pids are only
+ * signalled while their session is ours, asked right before.
  */
 #include <errno.h>
 #include <libproc.h>

@@ -9,8 +9,8 @@
 #include "base/defs.h"
 
 enum watch_event {
-    WATCH_EXITED,   /* the command; value: nothing */
-    WATCH_SIGNAL,   /* value: its number */
+    WATCH_EXITED, /* the command; value: nothing */
+    WATCH_SIGNAL, /* value: its number */
     WATCH_HOST_GONE,
     WATCH_TIMEOUT,
     WATCH_GRACE_OVER,
