@@ -76,24 +76,6 @@ static void add_violation(struct net *n, struct net_run *r, const struct abx_vio
     }
 }
 
-/* The layer of the pattern that decided; NULL: none did. The role knows its place only. */
-static const char *layer_of_rule(const struct net *n, const struct net_run *r,
-                                 const struct server_record *record)
-{
-    abx_config *config = manager_config(n->manager);
-    const struct settings *const lists[] = { r->call, config->settings };
-    const char *name = NULL;
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        for (size_t j = 0; lists[i] && j < lists[i]->count && !name; j++) {
-            const struct settings_entry *e = &lists[i]->entries[j];
-            if (str_eq(e->source, record->origin) && str_eq(e->value, record->rule))
-                name = origin_name(e->origin);
-        }
-    config_unref(config);
-    return name;
-}
-
 /* ---- the role ---- */
 
 /* Whatever wants to connect from now on is refused; the result says why. */
@@ -128,7 +110,9 @@ static void on_record(void *user, const struct server_record *record)
 
     if (!r || record->outcome != SERVER_REFUSED)
         return;
-    const char *layer = layer_of_rule(n, r, record);
+    abx_config *config = manager_config(n->manager);
+    const char *layer = net_rules_layer(config, r->call, record->rule, record->origin);
+    config_unref(config); /* the name is a constant */
     add_violation(n, r,
                   &(struct abx_violation){ .operation = VIOLATION_NETWORK,
                                            .host = record->host,
