@@ -85,7 +85,7 @@ open("port", "w").write(str(s.getsockname()[1]) + "\n"); time.sleep(600)'
     OPTIONS+=(--network blocked)
     refused ECONNREFUSED inet tcp 127.0.0.1 3128
     refused ECONNREFUSED inet tcp 127.0.0.1 1080
-    run inside 'env | grep -i proxy'
+    run inside 'env | grep 127.0.0.1:'
     [ "$status" -eq 1 ]
 }
 
