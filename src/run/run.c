@@ -98,8 +98,7 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-/* What came along; the rest is -1. */
-static void take_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
+void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(header);
 
@@ -202,7 +201,7 @@ static bool read_message(struct run *r)
     }
     msg.step[sizeof msg.step - 1] = '\0';
     msg.text[sizeof msg.text - 1] = '\0';
-    take_passed_fds(&header, fds);
+    run_passed_fds(&header, fds);
     handle_message(r, &msg, fds);
     return true;
 }
