@@ -165,14 +165,15 @@ static enum move flow_copy(struct relay_pool *pool, struct relay_flow *flow, int
         flow->buffer = relay_take_buffer(pool);
     if (!flow->buffer)
         return MOVE_BROKEN;
-    ssize_t n = recv(from, flow->buffer, RELAY_CHUNK, 0);
+    ssize_t chunk = pool->chunk ? pool->chunk : RELAY_CHUNK;
+    ssize_t n = recv(from, flow->buffer, (size_t)chunk, 0);
     if (n < 0)
         return move_of_errno();
     flow->from = 0;
     flow->len = (uint32_t)n;
     flow->ended = n == 0;
     /* Less than asked for: that was all, unless an end was told that is still to be read. */
-    return n < RELAY_CHUNK && !flow->ending ? MOVE_LAST : MOVE_DONE;
+    return n < chunk && !flow->ending ? MOVE_LAST : MOVE_DONE;
 }
 
 /* Buffer and pipe are empty. */
