@@ -137,8 +137,8 @@ static enum move flow_write(struct relay_pool *pool, struct relay_flow *flow, in
     if (flow->buffer)
         give_buffer(pool, flow);
     while (flow->piped > 0) {
-        n = splice(flow->pipe.out, NULL, to, NULL, flow->piped,
-                   SPLICE_F_MOVE | SPLICE_F_NONBLOCK | (flow->ended ? 0 : SPLICE_F_MORE));
+        /* Not SPLICE_F_MORE: the kernel would keep the last bytes for a fifth of a second. */
+        n = splice(flow->pipe.out, NULL, to, NULL, flow->piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         if (n <= 0)
             return n < 0 ? move_of_errno() : MOVE_BROKEN;
         flow->piped -= (uint32_t)n;
