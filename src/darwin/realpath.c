@@ -31,14 +31,14 @@ static int ask_kernel(const char *path, char *out)
 
 int darwin_real_path(const char *path, char *out, bool *ret_exists)
 {
-    char part[DARWIN_PATH_MAX], whole[DARWIN_PATH_MAX];
+    char part[DARWIN_PATH_MAX], whole[DARWIN_PATH_MAX] = "";
     size_t len = strlen(path), end = len;
 
     if (len >= sizeof part)
         return -ENAMETOOLONG;
     for (;;) {
         memcpy(part, path, end);
-        part[end ? end : 0] = '\0';
+        part[end] = '\0';
         int r = ask_kernel(end ? part : "/", whole);
         if (r == 0)
             break;
@@ -54,5 +54,5 @@ int darwin_real_path(const char *path, char *out, bool *ret_exists)
     if (known + strlen(rest) >= sizeof whole)
         return -ENAMETOOLONG;
     memcpy(whole + known, rest, strlen(rest) + 1);
-    return darwin_canonical(whole[0] ? whole : "/", out);
+    return darwin_canonical(whole, out);
 }

@@ -64,5 +64,5 @@ int receive_plan(struct launch *l)
     if (r < 0)
         return r;
     l->profile = profile;
-    return strlen(profile) == profile_size && profile_size ? 0 : -EINVAL;
+    return profile && profile_size && strlen(profile) == profile_size ? 0 : -EINVAL;
 }

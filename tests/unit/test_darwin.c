@@ -66,8 +66,8 @@ static void denials_are_read_from_the_log(void **state)
         { LINE("Sandbox: touch(3) deny(1) file-write-create /w/\\u00e4\\nb\\n" TAG),
           { LOG_FILE_WRITE, "file-write-create", "/w/\xc3\xa4\nb", "touch", "T", 3, 1, false } },
         { LINE(
-              "12 duplicate reports for Sandbox: node(7) deny(1) network-outbound 192.0.2.1:4\\n" TAG),
-          { LOG_NETWORK, "network-outbound", "192.0.2.1:4", "node", "T", 7, 12, false } },
+              "12 duplicate reports for Sandbox: a(7) deny(1) network-outbound 192.0.2.1:4\\n" TAG),
+          { LOG_NETWORK, "network-outbound", "192.0.2.1:4", "a", "T", 7, 12, false } },
         { LINE("1 duplicate report for Sandbox: ps(7) deny(1) process-info-pidinfo 88\\n" TAG),
           { LOG_PROCESS, "process-info-pidinfo", "88", "ps", "T", 7, 1, false } },
         { LINE("Sandbox: sandbox-exec(9) deny(1) forbidden-sandbox-reinit\\n" TAG),
