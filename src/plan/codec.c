@@ -255,6 +255,7 @@ static void code_plan(struct coder *c, struct plan *p)
     code_limits(c, p);
     code_strings(c, &p->argv_count, &p->argv);
     code_strings(c, &p->env_count, &p->env);
+    code_strings(c, &p->word_count, &p->words);
     code_filter(c, &p->filter);
     code_filter(c, &p->init_filter);
 }
