@@ -24,7 +24,8 @@
  *  - Nothing prints, exits, installs a signal handler or changes global state. Managers are
  *    independent of each other and may be used from any thread. A command, process or result is
  *    used by one thread at a time, except abx_command_cancel and abx_process_signal.
- *  - A callback may call abx_command_cancel and nothing else on the same manager.
+ *  - A callback may call abx_command_cancel and abx_manager_answer, and nothing else on the same
+ *    manager.
  *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED; freeing them
  *    there only frees the child's copies.
  */
@@ -246,6 +247,8 @@ typedef struct abx_manager abx_manager;
 #define ABX_NOTICE_INFO    0
 #define ABX_NOTICE_WARNING 1
 #define ABX_NOTICE_DEBUG   2 /* only with ABX_TRACE */
+/* A violation, as it happens: text is abx_violation_text, module is "monitor". */
+#define ABX_NOTICE_VIOLATION 3
 typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, const char *text);
 
 /*
@@ -254,6 +257,18 @@ typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, con
  */
 typedef struct abx_command abx_command;
 typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_check *check);
+
+/*
+ * A command of a filtered network wants a host that no rule mentions. Must not wait for anybody:
+ * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a no.
+ * Commands that want the same host and port at the same time share a question. Called by whoever
+ * pumps (the manager's thread, or the caller's own call).
+ */
+typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, int32_t port);
+#define ABX_ANSWER_NO          0 /* the next one asks again */
+#define ABX_ANSWER_YES         1
+#define ABX_ANSWER_YES_SESSION 2 /* as long as the manager lives */
+#define ABX_ANSWER_NO_SESSION  3
 
 #define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
@@ -271,6 +286,8 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
+    const char *program;    /* agentbox, for the network proxy; NULL: the installed one */
+    abx_network_fn network; /* NULL: what no rule mentions is refused */
 } abx_hooks;
 
 ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
@@ -279,10 +296,14 @@ ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
 ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks,
                                 abx_manager **ret_manager, abx_error **err);
 /*
- * Another configuration for the commands to come; those that are wrapped or running keep theirs.
- * It is checked first: on failure the old one stays.
+ * Another configuration for the commands to come; those that are wrapped or running keep theirs,
+ * but for the rules of a filtered network: those are in force for all when this returns, and what is
+ * open to hosts that they do not allow is closed. It is checked first: on failure the old one stays.
  */
 ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *config, abx_error **err);
+/* To abx_hooks.network: ABX_ANSWER_*. One that comes too late is nobody's any more. */
+ABX_API int32_t abx_manager_answer(abx_manager *manager, uint32_t question, int32_t answer,
+                                   abx_error **err);
 /* No new commands from now on; running ones are ended and waited for, at most timeout_ms. */
 ABX_API int32_t abx_manager_close(abx_manager *manager, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
@@ -339,7 +360,10 @@ ABX_API void abx_command_cancel(abx_command *command);
  */
 ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx_error **err);
 
-/* What would be enforced. format is "text" or "json". The command must be wrapped. */
+/*
+ * What would be enforced. format is "text", "json", or "seatbelt": the profile that macOS would
+ * enforce for the same policy and tree. The command must be wrapped.
+ */
 ABX_API int32_t abx_command_plan(const abx_command *command, const char *format, char **ret_text,
                                  abx_error **err);
 
@@ -443,6 +467,49 @@ ABX_API const char *const *abx_result_enforced(const abx_result *result);
 ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
 ABX_API void abx_result_free(abx_result *result);
 
+/* ---- violations ---- */
+
+/*
+ * What the command tried and was refused: one record for each different thing, with a count. The
+ * records explain, they never decide: the kernel refuses whether or not anybody looks, and a
+ * command that wants to can hide from them or make some up. They live as long as the result.
+ */
+typedef struct abx_violation abx_violation;
+
+/* "notify": system calls are watched; "none": only what is refused elsewhere is known. */
+ABX_API const char *abx_result_monitor(const abx_result *result);
+/* 1 if refused reads are among the records (monitor "learn"), too. */
+ABX_API int32_t abx_result_reads_reported(const abx_result *result);
+ABX_API size_t abx_result_violations(const abx_result *result);
+ABX_API const abx_violation *abx_result_violation(const abx_result *result, size_t index);
+/* How many more there were than could be kept or looked at. */
+ABX_API uint64_t abx_result_violations_dropped(const abx_result *result);
+/*
+ * For people and agents: "" if there are none, else lines between <sandbox_violations> and
+ * </sandbox_violations>, one for each record, at most max_lines (0: all), the rest as a number.
+ */
+ABX_API int32_t abx_result_violations_text(const abx_result *result, size_t max_lines,
+                                           char **ret_text, abx_error **err);
+
+/* Texts are as the sandbox saw them, not escaped, and "" where there is nothing to say. */
+ABX_API int64_t abx_violation_time_ns(const abx_violation *violation); /* of the first; Unix time */
+/* "file-read", "file-write", "network", "process" or "other" */
+ABX_API const char *abx_violation_operation(const abx_violation *violation);
+ABX_API const char *abx_violation_path(const abx_violation *violation);
+ABX_API const char *abx_violation_host(const abx_violation *violation);
+ABX_API int32_t abx_violation_port(const abx_violation *violation);        /* 0: none */
+ABX_API const char *abx_violation_detail(const abx_violation *violation);  /* call, protocol */
+ABX_API int32_t abx_violation_pid(const abx_violation *violation);         /* inside; 0: none */
+ABX_API const char *abx_violation_process(const abx_violation *violation); /* its name */
+ABX_API const char *abx_violation_rule(const abx_violation *violation);    /* "default", … */
+ABX_API const char *abx_violation_origin(const abx_violation *violation);  /* "built-in", … */
+ABX_API const char *abx_violation_source(const abx_violation *violation);  /* FILE:LINE:COLUMN */
+ABX_API const char *abx_violation_grant(const abx_violation *violation);   /* what would allow it */
+ABX_API const char *abx_violation_note(const abx_violation *violation);    /* one sentence */
+ABX_API uint64_t abx_violation_count(const abx_violation *violation);
+/* One line, escaped for a terminal. */
+ABX_API const char *abx_violation_text(const abx_violation *violation);
+
 /* ---- the filtering proxy on its own ---- */
 
 /*
@@ -453,11 +520,6 @@ ABX_API void abx_result_free(abx_result *result);
 typedef struct abx_proxy abx_proxy;
 
 #define ABX_PROXY_TELL_ALLOWED 1u /* records also for what is let through */
-
-#define ABX_ANSWER_NO          0 /* the next one asks again */
-#define ABX_ANSWER_YES         1
-#define ABX_ANSWER_YES_SESSION 2
-#define ABX_ANSWER_NO_SESSION  3
 
 typedef struct abx_proxy_options {
     uint32_t size; /* sizeof(abx_proxy_options) of the caller */

@@ -100,6 +100,8 @@ int main(int argc, char **argv)
                           "'%s': options stand behind a command", name);
     else if (argc == 2 && str_eq(name, "net-role"))
         return cli_net_role();
+    else if (argc == 5 && str_eq(name, "net-connect"))
+        return cli_net_connect(argv + 2);
     const struct cli_command *command = cli_find(name);
     if (!command)
         return unknown_command(name);

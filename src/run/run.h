@@ -24,6 +24,7 @@
 #include "run/hold.h"
 #include "run/image.h"
 #include "run/stream.h"
+#include "run/violations.h"
 
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */
@@ -47,6 +48,9 @@ struct run {
     pthread_mutex_t lock; /* lifeline_fd and canceled: run_cancel comes from other threads */
     pid_t keeper;
     int pidfd, status_fd, lifeline_fd, tty_fd;
+    int side_fd;                   /* something else to wait for; -1: nothing */
+    bool side_ready;               /* run_pump found it readable */
+    int listeners[LISTENER_COUNT]; /* of the proxy, for whoever takes them; -1: none */
     struct hold hold;
     struct cgroup cgroup;
     struct stream streams[3]; /* [1] and [2] */
@@ -56,10 +60,13 @@ struct run {
     bool canceled;
     int64_t start_ns, end_ns;
     struct status_msg failure, start, end;
+    struct violations violations;
     struct run_rest unused; /* a launcher that was started early and did not fit */
 };
 
 void run_init(struct run *r);
+/* The proxy's listeners, which the caller owns then; how many. */
+size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT]);
 int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err);
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err);
