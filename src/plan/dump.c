@@ -46,7 +46,8 @@ const char *plan_mount_name(uint32_t kind)
 
 static const char *grant_name(uint32_t grant)
 {
-    static const char *const names[] = { "read", "write", "device" };
+    static const char *const names[GRANT_COUNT] = { "read", "write", "device", "files",
+                                                    "list", "exec",  "change" };
 
     return grant < ARRAY_LEN(names) ? names[grant] : "?";
 }

@@ -29,6 +29,13 @@ enum plan_layer {
 };
 #define LAYER_BIT(layer) (UINT32_C(1) << (layer))
 
+/* How a plan is carried out. */
+enum plan_backend {
+    BACKEND_NATIVE,   /* namespaces, mounts, Landlock, seccomp */
+    BACKEND_LANDLOCK, /* inside another sandbox, which lets no namespace be made: it holds, and
+                       * Landlock and seccomp narrow it further */
+};
+
 /*
  * One change of the mount view. The list is applied from top to bottom, parents before children.
  * Paths are absolute, canonical (no symlink, no "." or "..") and may be longer than PATH_MAX.
@@ -75,6 +82,11 @@ enum landlock_grant {
     GRANT_READ,   /* read files, list directories, execute */
     GRANT_WRITE,  /* all of it */
     GRANT_DEVICE, /* read, write and ioctl, no creation */
+    GRANT_FILES,  /* read files; the parts, for where something below is not granted */
+    GRANT_LIST,   /* list directories */
+    GRANT_EXEC,   /* execute */
+    GRANT_CHANGE, /* write, make, remove, rename; not read */
+    GRANT_COUNT,
 };
 struct landlock_rule {
     uint32_t grant; /* enum landlock_grant */
@@ -121,6 +133,7 @@ struct plan_hold {
 struct plan {
     uint32_t layers;    /* bits: what to apply */
     uint32_t required;  /* bits: what the policy asks for; `sandboxed` means layers == required */
+    uint32_t backend;   /* enum plan_backend; for the host only */
     uint32_t test_skip; /* test builds: layers that pretend to be applied */
 
     uint32_t tty; /* 1: a new terminal for the command, master passed out */

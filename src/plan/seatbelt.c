@@ -112,11 +112,11 @@ static void put_system(struct seatbelt *s)
     for (size_t i = 0; i < ARRAY_LEN(services); i++)
         if (!services[i].needs_network || s->policy->network == NETWORK_ALLOWED)
             seatbelt_rule(s, "allow", "mach-lookup", "global-name", services[i].name, NULL);
-    (void)buf_puts(s->out,
-                   "(allow ipc-posix-sem*)\n"
-                   "(allow ipc-posix-shm-read* (ipc-posix-name \"apple.shm.notification_center\"))\n"
-                   "(allow ipc-posix-shm* (ipc-posix-name-regex "
-                   "\"^/(psm_|mp-|wnsm_|PostgreSQL\\\\.|__KMP_REGISTERED_LIB_)\"))\n");
+    (void)buf_puts(
+        s->out, "(allow ipc-posix-sem*)\n"
+                "(allow ipc-posix-shm-read* (ipc-posix-name \"apple.shm.notification_center\"))\n"
+                "(allow ipc-posix-shm* (ipc-posix-name-regex "
+                "\"^/(psm_|mp-|wnsm_|PostgreSQL\\\\.|__KMP_REGISTERED_LIB_)\"))\n");
 }
 
 static void put_devices(struct seatbelt *s)
@@ -135,14 +135,16 @@ static void put_devices(struct seatbelt *s)
         seatbelt_rule(s, "allow", devices[i].operations,
                       str_eq(devices[i].path, "/dev/fd") ? "subpath" : "literal", devices[i].path,
                       NULL);
-    (void)buf_puts(s->out, "(allow pseudo-tty)\n"
-                           "(allow file-read* file-write* file-ioctl (literal \"/dev/ptmx\"))\n"
-                           "(allow file-read* file-write* file-ioctl (require-all "
-                           "(regex \"^/dev/ttys[0-9]+$\") (extension \"com.apple.sandbox.pty\")))\n");
+    (void)buf_puts(s->out,
+                   "(allow pseudo-tty)\n"
+                   "(allow file-read* file-write* file-ioctl (literal \"/dev/ptmx\"))\n"
+                   "(allow file-read* file-write* file-ioctl (require-all "
+                   "(regex \"^/dev/ttys[0-9]+$\") (extension \"com.apple.sandbox.pty\")))\n");
     if (s->request->tty)
-        (void)buf_puts(s->out, "(allow file-read* file-write* file-ioctl (literal (param \""
-                               SEATBELT_PARAM_TTY "\")))\n"
-                               "(allow file-ioctl (literal \"/dev/tty\"))\n");
+        (void)buf_puts(
+            s->out, "(allow file-read* file-write* file-ioctl (literal (param \"" SEATBELT_PARAM_TTY
+                    "\")))\n"
+                    "(allow file-ioctl (literal \"/dev/tty\"))\n");
 }
 
 /* ---- network ---- */
@@ -168,8 +170,9 @@ static void put_network(struct seatbelt *s)
         break;
     }
     if (s->policy->unix_sockets)
-        (void)buf_puts(s->out, "(allow network-bind (local unix-socket (path-regex \"^/\")))\n"
-                               "(allow network-outbound (remote unix-socket (path-regex \"^/\")))\n");
+        (void)buf_puts(s->out,
+                       "(allow network-bind (local unix-socket (path-regex \"^/\")))\n"
+                       "(allow network-outbound (remote unix-socket (path-regex \"^/\")))\n");
 }
 
 int32_t seatbelt_compile(const struct policy *policy, const struct facts *facts,

@@ -24,11 +24,11 @@
 #include "base/str.h"
 #include "plan/nodes.h"
 #include "plan/seatbelt_text.h"
-#include "policy/presets.h"
 #include "policy/precedence.h"
+#include "policy/presets.h"
 
-#define READ_OPS  "file-read* file-map-executable process-exec*"
-#define WRITE_OPS "file-write*"
+#define READ_OPS   "file-read* file-map-executable process-exec*"
+#define WRITE_OPS  "file-write*"
 #define TMP_FILTER "(subpath (param \"" SEATBELT_PARAM_TMP "\"))"
 
 struct region {
@@ -343,7 +343,7 @@ static void visit_rule(struct walk *w, const struct node *n)
         new.uncapped = protects ? MIN_OF(rule->access, r->uncapped) : rule->access;
     new.cap = MIN_OF(r->cap, n->cap);
     new.access = MIN_OF(new.uncapped, new.cap);
-    new.is_root = new.access == ACCESS_RW && rule && rule->access == ACCESS_RW;
+    new.is_root = new.access == ACCESS_RW &&rule && rule->access == ACCESS_RW;
     enter(w, new, n->why);
 }
 
@@ -420,8 +420,7 @@ static int32_t walk_nodes(struct walk *w, const struct node *nodes, size_t count
     struct seatbelt *s = w->s;
     int32_t code = ABX_OK;
 
-    w->regions[w->region_count++] =
-        (struct region){ "/", ACCESS_RO, ACCESS_RO, ACCESS_RW, false };
+    w->regions[w->region_count++] = (struct region){ "/", ACCESS_RO, ACCESS_RO, ACCESS_RW, false };
     if (!s->policy->tmp_private)
         seatbelt_rule_raw(s, "allow", WRITE_OPS, TMP_FILTER, "--tmp host");
     put_patterns(w, "/", ACCESS_RO, false);

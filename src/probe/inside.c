@@ -6,11 +6,14 @@
  */
 #include "probe/inside.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #define INSIDE_MARKER    "/run/agentbox/inside"
 #define INSIDE_TMPFS     0x01021994
@@ -30,4 +33,15 @@ bool inside_sandbox(void)
         return false;
     return statx(AT_FDCWD, "/run", AT_SYMLINK_NOFOLLOW, STATX_TYPE, &run) == 0 &&
            (run.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+/*
+ * Asked with a descriptor that is none: the kernel says so, unless the filter speaks first. Where
+ * /proc is read-only (root's always is) no user namespace can be given its ids.
+ */
+bool inside_is_closed(void)
+{
+    if (!inside_sandbox())
+        return false;
+    return (setns(-1, 0) < 0 && errno == EPERM) || access("/proc/self/uid_map", W_OK) < 0;
 }

@@ -6,5 +6,7 @@
 
 /* Is this process in a sandbox of agentbox? */
 bool inside_sandbox(void);
+/* … whose filter lets no namespace be made? */
+bool inside_is_closed(void);
 
 #endif

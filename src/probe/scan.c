@@ -10,6 +10,7 @@
  * rule lifts.
  */
 #include "probe/scan.h"
+#include "probe/inside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -418,7 +419,9 @@ static int32_t protect_own(struct scan *s)
             r = protect_own_dir(s, s->home.path, table[i].below_home, table[i].access);
     }
     (void)snprintf(name, sizeof name, "agentbox-%u", s->facts->uid);
-    return r == ABX_OK ? protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE) : r;
+    if (r == ABX_OK)
+        r = protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE);
+    return r == ABX_OK && inside_sandbox() ? protect_own_dir(s, "/tmp", name, ACCESS_EXCLUDE) : r;
 }
 
 static int32_t add_top(struct scan *s, struct keep_fact **top, size_t *room, const char *name,

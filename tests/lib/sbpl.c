@@ -174,7 +174,9 @@ static struct term *read_list(struct sbpl *p, int depth)
             p->at++;
             return t;
         }
-        *end = *p->at == '(' ? read_list(p, depth + 1) : *p->at == '"' ? read_string(p) : read_word(p);
+        *end = *p->at == '('   ? read_list(p, depth + 1)
+               : *p->at == '"' ? read_string(p)
+                               : read_word(p);
         end = &(*end)->next;
     }
     return t;
@@ -256,8 +258,16 @@ static void check_socket(struct sbpl *p, struct term *t)
 static void check_filter(struct sbpl *p, struct term *t)
 {
     static const char *const with_string[] = {
-        "literal",     "subpath",      "regex",       "path-literal",   "path-regex",
-        "global-name", "sysctl-name",  "extension",   "ipc-posix-name", "ipc-posix-name-regex",
+        "literal",
+        "subpath",
+        "regex",
+        "path-literal",
+        "path-regex",
+        "global-name",
+        "sysctl-name",
+        "extension",
+        "ipc-posix-name",
+        "ipc-posix-name-regex",
         "sysctl-name-prefix",
     };
     const char *name = head(t);

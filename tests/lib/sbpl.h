@@ -18,9 +18,9 @@ struct sbpl_param {
 
 /* One question to the sandbox. What a filter asks for and is not given does not match. */
 struct sbpl_query {
-    const char *operation; /* "file-read-data": never with a star */
-    const char *path;      /* of the file, or of the unix socket */
-    const char *name;      /* sysctl, Mach service, posix IPC */
+    const char *operation;      /* "file-read-data": never with a star */
+    const char *path;           /* of the file, or of the unix socket */
+    const char *name;           /* sysctl, Mach service, posix IPC */
     const char *remote, *local; /* "tcp localhost:8080" */
     const char *extension;
     bool same_sandbox; /* process and signal targets */

@@ -104,9 +104,9 @@ static void random_policies_mean_what_the_model_says(void **state)
 static const struct {
     const char *start, *pattern;
 } patterns[] = {
-    { "/", "**/a" },     { "/", "*/b" },    { "/a", "*" },      { "/a", "**/b" }, { "/b", "**" },
-    { "/a/b", "?-" },    { "/", "**/a/b" }, { "/", "[ab]/*/a" }, { "/a-", "[!a]" }, { "/", "**/b/**/a" },
-    { "/a/a/a", "*/**" },
+    { "/", "**/a" },   { "/", "*/b" },       { "/a", "*" },        { "/a", "**/b" },
+    { "/b", "**" },    { "/a/b", "?-" },     { "/", "**/a/b" },    { "/", "[ab]/*/a" },
+    { "/a-", "[!a]" }, { "/", "**/b/**/a" }, { "/a/a/a", "*/**" },
 };
 
 static bool pattern_fits(const struct pattern_fact *f, const char *path)
@@ -200,9 +200,19 @@ static void patterns_hold_now_and_for_what_comes(void **state)
 static void absent_names_stay_absent_in_any_spelling(void **state)
 {
     static const char *const spellings[] = {
-        "/w/.config/x", "/w/.CONFIG/x",     "/w/.con\xef\xac\x81g/x",    "/w/.config",
-        "/w/.Config",   "/w/.hooks/y",      "/w/.hoo\xe2\x84\xaa\xc5\xbf", "/w/.HOOKS",
-        "/w/.ssst",     "/w/.\xc3\x9f\xc5\xbft", "/w/.s\xc3\x9ft", "/w/.ss\xef\xac\x86", "/w/.SSST",
+        "/w/.config/x",
+        "/w/.CONFIG/x",
+        "/w/.con\xef\xac\x81g/x",
+        "/w/.config",
+        "/w/.Config",
+        "/w/.hooks/y",
+        "/w/.hoo\xe2\x84\xaa\xc5\xbf",
+        "/w/.HOOKS",
+        "/w/.ssst",
+        "/w/.\xc3\x9f\xc5\xbft",
+        "/w/.s\xc3\x9ft",
+        "/w/.ss\xef\xac\x86",
+        "/w/.SSST",
     };
     struct facts_case c;
 
@@ -228,9 +238,17 @@ static void names_are_no_code(void **state)
 {
     static const char *const names[] = {
         "/w/\")) (allow default) (deny file-read* (subpath \"/x",
-        "/w/a\nb)(allow default)", "/w/;comment",  "/w/back\\slash\\",     "/w/\xff\xfe not UTF-8",
-        "/w/tab\tcr\r",            "/w/\x1b[31m", "/w/\xe2\x80\xae bidi", "/w/ü", "/w/#\"^/\"",
-        "/w/\x01\x7f",             "/w/(.*)+[a]{2}^$|",
+        "/w/a\nb)(allow default)",
+        "/w/;comment",
+        "/w/back\\slash\\",
+        "/w/\xff\xfe not UTF-8",
+        "/w/tab\tcr\r",
+        "/w/\x1b[31m",
+        "/w/\xe2\x80\xae bidi",
+        "/w/ü",
+        "/w/#\"^/\"",
+        "/w/\x01\x7f",
+        "/w/(.*)+[a]{2}^$|",
     };
     struct facts_case c;
 
@@ -267,9 +285,9 @@ static void a_path_that_is_too_long_is_refused(void **state)
     case_init(&c);
     buf_init(&b, 1 << 20);
     case_exclude(&c, path);
-    assert_int_equal(seatbelt_compile(&c.policy, &c.facts, &(struct seatbelt_request){ 0 }, &c.arena,
-                                      &b, &err),
-                     ABX_E_CONFIG);
+    assert_int_equal(
+        seatbelt_compile(&c.policy, &c.facts, &(struct seatbelt_request){ 0 }, &c.arena, &b, &err),
+        ABX_E_CONFIG);
     assert_non_null(strstr(abx_error_message(err), "too long"));
     abx_error_free(err);
     path[SEATBELT_MAX_STRING] = '\0';
@@ -284,10 +302,10 @@ static void a_set_that_cannot_be_written_means_any_character(void **state)
     static const struct {
         const char *glob, *regex;
     } table[] = {
-        { "a*b?", "a[^/]*b[^/]" },   { "[a-c]x", "[a-c]x" },    { "[!a]", "[^/a]" },
-        { "[]]", "[^/]" },           { "[a\\]]", "[^/]" },      { "[\xc3\xa4]", "[^/]" },
-        { "a\\*", "a\\*" },          { "**/x", "(.*/)?x" },     { "a/**", "a/.+" },
-        { "a**b", "a[^/]*b" },       { "[!-]", "[^/]" },        { "x.y+(z)", "x\\.y\\+\\(z\\)" },
+        { "a*b?", "a[^/]*b[^/]" }, { "[a-c]x", "[a-c]x" }, { "[!a]", "[^/a]" },
+        { "[]]", "[^/]" },         { "[a\\]]", "[^/]" },   { "[\xc3\xa4]", "[^/]" },
+        { "a\\*", "a\\*" },        { "**/x", "(.*/)?x" },  { "a/**", "a/.+" },
+        { "a**b", "a[^/]*b" },     { "[!-]", "[^/]" },     { "x.y+(z)", "x\\.y\\+\\(z\\)" },
     };
 
     (void)state;
@@ -305,16 +323,36 @@ static void a_set_that_cannot_be_written_means_any_character(void **state)
 static void the_system_is_closed(void **state)
 {
     static const char *const services[] = {
-        "com.apple.SecurityServer",  "com.apple.securityd.xpc", "com.apple.pasteboard.1",
-        "com.apple.windowserver.active", "com.apple.coreservices.launchservicesd",
-        "com.apple.trustd.agent",    "com.apple.mDNSResponder", "com.apple.nsurlsessiond",
-        "com.apple.cfprefsd.agent",  "com.apple.distributed_notifications@Uv3",
+        "com.apple.SecurityServer",
+        "com.apple.securityd.xpc",
+        "com.apple.pasteboard.1",
+        "com.apple.windowserver.active",
+        "com.apple.coreservices.launchservicesd",
+        "com.apple.trustd.agent",
+        "com.apple.mDNSResponder",
+        "com.apple.nsurlsessiond",
+        "com.apple.cfprefsd.agent",
+        "com.apple.distributed_notifications@Uv3",
     };
     static const char *const closed[] = {
-        "appleevent-send", "lsopen",      "iokit-open",      "forbidden-exec-sugid", "file-link",
-        "file-clone",      "file-mknod",  "file-mount",      "job-creation",         "mach-register",
-        "system-socket",   "sysctl-write", "user-preference-write", "process-info-pidinfo",
-        "signal",          "nvram-set",   "file-write-setugid", "system-privilege",
+        "appleevent-send",
+        "lsopen",
+        "iokit-open",
+        "forbidden-exec-sugid",
+        "file-link",
+        "file-clone",
+        "file-mknod",
+        "file-mount",
+        "job-creation",
+        "mach-register",
+        "system-socket",
+        "sysctl-write",
+        "user-preference-write",
+        "process-info-pidinfo",
+        "signal",
+        "nvram-set",
+        "file-write-setugid",
+        "system-privilege",
     };
     struct facts_case c;
 
@@ -323,18 +361,19 @@ static void the_system_is_closed(void **state)
     case_workdir(&c);
     struct sbpl *p = profile(&c);
     for (size_t i = 0; i < ARRAY_LEN(services); i++)
-        assert_false(sbpl_allows(p, &(struct sbpl_query){ .operation = "mach-lookup",
-                                                          .name = services[i] }));
+        assert_false(sbpl_allows(
+            p, &(struct sbpl_query){ .operation = "mach-lookup", .name = services[i] }));
     for (size_t i = 0; i < ARRAY_LEN(closed); i++)
         if (sbpl_allows(p, &(struct sbpl_query){ .operation = closed[i], .path = "/w/x" }))
             fail_msg("%s is allowed", closed[i]);
-    assert_true(sbpl_allows(p, &(struct sbpl_query){ .operation = "signal", .same_sandbox = true }));
-    assert_true(sbpl_allows(p, &(struct sbpl_query){ .operation = "sysctl-read",
-                                                     .name = "hw.ncpu" }));
-    assert_false(sbpl_allows(p, &(struct sbpl_query){ .operation = "sysctl-read",
-                                                      .name = "kern.procargs2" }));
-    assert_false(sbpl_allows(p, &(struct sbpl_query){ .operation = "sysctl-read",
-                                                      .name = "kern.proc.all" }));
+    assert_true(
+        sbpl_allows(p, &(struct sbpl_query){ .operation = "signal", .same_sandbox = true }));
+    assert_true(
+        sbpl_allows(p, &(struct sbpl_query){ .operation = "sysctl-read", .name = "hw.ncpu" }));
+    assert_false(sbpl_allows(
+        p, &(struct sbpl_query){ .operation = "sysctl-read", .name = "kern.procargs2" }));
+    assert_false(sbpl_allows(
+        p, &(struct sbpl_query){ .operation = "sysctl-read", .name = "kern.proc.all" }));
     sbpl_free(p);
     case_done(&c);
 }
@@ -364,9 +403,8 @@ static void terminals_are_the_commands_own(void **state)
 
 static bool reaches(const struct sbpl *p, const char *operation, const char *address)
 {
-    return sbpl_allows(p, &(struct sbpl_query){ .operation = operation,
-                                                .remote = address,
-                                                .local = address });
+    return sbpl_allows(
+        p, &(struct sbpl_query){ .operation = operation, .remote = address, .local = address });
 }
 
 static void the_network_follows_its_mode(void **state)
@@ -482,9 +520,9 @@ static void a_hidden_working_directory_is_refused(void **state)
     case_init(&c);
     buf_init(&b, 1 << 20);
     case_exclude(&c, "/w");
-    assert_int_equal(seatbelt_compile(&c.policy, &c.facts, &(struct seatbelt_request){ 0 }, &c.arena,
-                                      &b, &err),
-                     ABX_E_INVALID);
+    assert_int_equal(
+        seatbelt_compile(&c.policy, &c.facts, &(struct seatbelt_request){ 0 }, &c.arena, &b, &err),
+        ABX_E_INVALID);
     assert_non_null(strstr(abx_error_message(err), "hidden"));
     abx_error_free(err);
     buf_done(&b);

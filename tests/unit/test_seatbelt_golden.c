@@ -60,10 +60,8 @@ static const struct {
     const char *path;
     bool is_git_config;
 } found[] = {
-    { WORK_DIR "/.git/config", true },
-    { WORK_DIR "/.git/hooks", false },
-    { WORK_DIR "/.mcp.json", false },
-    { WORK_DIR "/.vscode", false },
+    { WORK_DIR "/.git/config", true }, { WORK_DIR "/.git/hooks", false },
+    { WORK_DIR "/.mcp.json", false },  { WORK_DIR "/.vscode", false },
     { WORK_DIR "/.claude", false },
 };
 
@@ -146,7 +144,10 @@ static const struct golden {
     int network; /* -1: as the policy says */
 } goldens[] = {
     /* The first three are the presets of PRODUCT.md 4. */
-    { "default", { { '=', "preset", "default" } }, true, "agentbox-0011223344556677",
+    { "default",
+      { { '=', "preset", "default" } },
+      true,
+      "agentbox-0011223344556677",
       NETWORK_FILTERED },
     { "development", { { '=', "preset", "development" } }, true, NULL, NETWORK_ALLOWED },
     { "ci", { { '=', "preset", "ci" } }, false, NULL, NETWORK_BLOCKED },
@@ -155,46 +156,67 @@ static const struct golden {
         { '+', "filesystem.rw", "vendor/own" },
         { '+', "filesystem.exclude", "vendor/own/secret" },
         { '+', "filesystem.presets", "!@all" } },
-      false, NULL, NETWORK_BLOCKED },
+      false,
+      NULL,
+      NETWORK_BLOCKED },
     { "hidden-home",
       { { '+', "filesystem.exclude", "~" },
         { '+', "filesystem.rw", "." },
         { '+', "filesystem.ro", "~/.gitconfig" },
         { '+', "filesystem.presets", "!@all" } },
-      false, NULL, NETWORK_BLOCKED },
+      false,
+      NULL,
+      NETWORK_BLOCKED },
     { "patterns",
       { { '+', "filesystem.exclude", "**/.env" },
         { '+', "filesystem.ro", "vendor/*.lock" },
         { '+', "filesystem.rw", "sub/.env" },
         { '+', "filesystem.rw", "." },
         { '+', "filesystem.presets", "!@all" } },
-      false, NULL, NETWORK_BLOCKED },
+      false,
+      NULL,
+      NETWORK_BLOCKED },
     { "sockets",
       { { '=', "network.allowAllUnixSockets", "true" }, { '+', "filesystem.presets", "!@all" } },
-      false, NULL, NETWORK_ALLOWED },
+      false,
+      NULL,
+      NETWORK_ALLOWED },
     { "tmp-host",
       { { '=', "filesystem.tmp", "host" }, { '+', "filesystem.presets", "!@all" } },
-      false, NULL, NETWORK_BLOCKED },
+      false,
+      NULL,
+      NETWORK_BLOCKED },
     { "git-config",
-      { { '=', "filesystem.allowGitConfig", "true" }, { '+', "filesystem.presets", "!@all" },
+      { { '=', "filesystem.allowGitConfig", "true" },
+        { '+', "filesystem.presets", "!@all" },
         { '+', "filesystem.rw", "." } },
-      false, NULL, NETWORK_BLOCKED },
+      false,
+      NULL,
+      NETWORK_BLOCKED },
     { "nothing", { { '+', "filesystem.presets", "!@all" } }, false, NULL, NETWORK_BLOCKED },
     { "final",
       { { '!', "filesystem.exclude", "/Users/u/Documents" },
         { '!', "filesystem.ro", "**/*.key" },
         { '+', "filesystem.rw", "~" },
         { '+', "filesystem.presets", "!@all" } },
-      false, NULL, NETWORK_BLOCKED },
+      false,
+      NULL,
+      NETWORK_BLOCKED },
     { "odd-names",
       { { '+', "filesystem.rw", "." },
         { '+', "filesystem.ro", "a\"b)(allow default" },
         { '+', "filesystem.exclude", "new\nline;" },
-        { '+', "filesystem.ro", "Stra\xc3\x9f"
-                                "e" },
+        { '+', "filesystem.ro",
+          "Stra\xc3\x9f"
+          "e" },
         { '+', "filesystem.presets", "!@all" } },
-      false, NULL, NETWORK_BLOCKED },
-    { "terminal", { { '+', "filesystem.presets", "!@all" } }, true, "agentbox-8899aabbccddeeff",
+      false,
+      NULL,
+      NETWORK_BLOCKED },
+    { "terminal",
+      { { '+', "filesystem.presets", "!@all" } },
+      true,
+      "agentbox-8899aabbccddeeff",
       NETWORK_FILTERED },
 };
 
@@ -207,7 +229,7 @@ static const struct policy *build_policy(struct mac *m, const struct golden *g)
 
     for (size_t i = 0; r == ABX_OK && i < ARRAY_LEN(g->settings) && g->settings[i].key; i++) {
         const struct setting *s = &g->settings[i];
-        r = s->kind == '=' ? settings_set(settings, s->key, s->value, NULL, &err)
+        r = s->kind == '='   ? settings_set(settings, s->key, s->value, NULL, &err)
             : s->kind == '+' ? settings_append(settings, s->key, s->value, NULL, &err)
                              : settings_append_final(settings, s->key, s->value, NULL, &err);
     }
@@ -246,9 +268,9 @@ static void expect_golden(const struct golden *g, const struct buf *got)
 
 static void profiles_equal_the_golden_files(void **state)
 {
-    static const struct sbpl_param params[] = {
-        { SEATBELT_PARAM_TMP, "/t" }, { SEATBELT_PARAM_TTY, "/dev/ttys0" }, { SEATBELT_PARAM_PORT, "1" }
-    };
+    static const struct sbpl_param params[] = { { SEATBELT_PARAM_TMP, "/t" },
+                                                { SEATBELT_PARAM_TTY, "/dev/ttys0" },
+                                                { SEATBELT_PARAM_PORT, "1" } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(goldens); i++) {
@@ -267,8 +289,8 @@ static void profiles_equal_the_golden_files(void **state)
         struct sbpl *p = sbpl_read(got.data, params, ARRAY_LEN(params), &problem);
         if (!p)
             fail_msg("%s: %s", g->name, problem);
-        assert_false(sbpl_allows(p, &(struct sbpl_query){ .operation = "file-write-data",
-                                                          .path = "/Library/x" }));
+        assert_false(sbpl_allows(
+            p, &(struct sbpl_query){ .operation = "file-write-data", .path = "/Library/x" }));
         sbpl_free(p);
         expect_golden(g, &got);
         buf_done(&got);
