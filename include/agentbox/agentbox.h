@@ -239,6 +239,17 @@ typedef int32_t (*abx_approval_lookup_fn)(void *user, const char *key);
 /* Returns 0, or anything else if it could not be stored: then it holds for the manager. */
 typedef int32_t (*abx_approval_store_fn)(void *user, const char *key, const abx_question *question);
 
+/*
+ * The ALWAYS answers that are kept (ABX_KEEP_APPROVALS), the newest first. format: "text" or "json"
+ * (key, time, command, part, rule, cwd). Texts are as they were shown.
+ */
+ABX_API int32_t abx_approvals_list(const char *format, char **ret_text, abx_error **err);
+/*
+ * Takes one back: its key, or the first six or more digits of it that no other begins with; NULL:
+ * all. ret_count (may be NULL): how many. Managers that live keep what they were told.
+ */
+ABX_API int32_t abx_approvals_forget(const char *key, size_t *ret_count, abx_error **err);
+
 /* ---- manager ---- */
 
 typedef struct abx_manager abx_manager;
@@ -274,6 +285,11 @@ typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, 
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
 /* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
 #define ABX_KEEP_APPROVALS 4u
+/*
+ * The approver is a person: after five noes within a minute, of all programs of the user together,
+ * nobody is asked until that minute is over, and what needs an approval does not run.
+ */
+#define ABX_LIMIT_QUESTIONS 8u
 
 typedef struct abx_hooks {
     uint32_t size; /* sizeof(abx_hooks) of the caller; abx_hooks_init sets it */

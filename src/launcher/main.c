@@ -7,7 +7,12 @@
 int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path)
 {
     struct launch l = {
-        .sync_fd = -1, .cwd_fd = -1, .tty_fd = -1, .tty_master = -1, .wrapper_fd = -1
+        .sync_fd = -1,
+        .cwd_fd = -1,
+        .input_fd = -1,
+        .tty_fd = -1,
+        .tty_master = -1,
+        .wrapper_fd = -1,
     };
 
     (void)path;

@@ -92,6 +92,7 @@ static const struct step steps[] = {
     { "netns",      LAYER_NETNS,    netns_begin      }, /* takes its time elsewhere */
     { "keyring",    LAYER_COUNT,    step_keyring     },
     { "prepare",    LAYER_MOUNTS,   view_prepare     },
+    { "streams",    LAYER_MOUNTS,   streams_confine  },
     { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
     { "hostname",   LAYER_UTSNS,    step_hostname    },
     { "mounts",     LAYER_MOUNTS,   mount_view       },

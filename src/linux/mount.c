@@ -464,8 +464,9 @@ static long open_start(struct view *v)
 }
 
 /*
- * All at once: there may be thousands. Only the start directory stays, in a place of its own. Not
- * part of mount_view, because the network's helper may still be using descriptors of its own then.
+ * All at once: there may be thousands. Only the start directory and the caller's input stay, in
+ * places of their own. Not part of mount_view, because the network's helper may still be using
+ * descriptors of its own then.
  */
 long mount_close(struct launch *l)
 {
@@ -475,6 +476,12 @@ long mount_close(struct launch *l)
         if (r < 0)
             return r;
         l->cwd_fd = LAUNCH_FD_CWD;
+    }
+    if (l->input_fd >= 0) {
+        long r = SYS3(__NR_dup3, l->input_fd, LAUNCH_FD_INPUT, SYS_O_CLOEXEC);
+        if (r < 0)
+            return r;
+        l->input_fd = LAUNCH_FD_INPUT;
     }
     return SYS3(__NR_close_range, LAUNCH_FD_CWD + 1, ~0u, 0);
 }
