@@ -144,7 +144,7 @@ static const char bash_tail[] =
     "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
     "    elif [ -n \"$program\" ]; then\n"
     "        mapfile -t COMPREPLY < <(compgen -c -- \"$cur\")\n"
-    "    elif [[ $COMP_CWORD -eq 2 || \" $operands \" != *\" $prev \"* ]] && [ -n \"$operands\" ]; then\n"
+    "    elif [[ -n $operands && ($COMP_CWORD -eq 2 || \" $operands \" != *\" $prev \"*) ]]; then\n"
     "        mapfile -t COMPREPLY < <(compgen -W \"$operands\" -- \"$cur\")\n"
     "    else\n"
     "        compopt -o filenames 2>/dev/null\n"

@@ -4,18 +4,29 @@ import os
 import pty
 import select
 import sys
+import tempfile
 import time
 
+SETUP = """PS1=
+autoload -U compinit && compinit -u -D && . "$ABX_SCRIPT"
+shown() { print -r -- "<<$BUFFER>>"; exit; }
+ready() { print ready; }
+zle -N shown; zle -N zle-line-init ready; bindkey '^X' shown
+"""
+
 script, line = sys.argv[1:]
+home = tempfile.TemporaryDirectory()
+with open(home.name + "/.zshrc", "w", encoding="utf-8") as f:
+    f.write(SETUP)
 pid, master = pty.fork()
 if pid == 0:
-    os.environ.update(PS1="", TERM="dumb")
-    os.execvp("zsh", ["zsh", "-f", "-i"])
+    os.environ.update(ZDOTDIR=home.name, ABX_SCRIPT=script, TERM="dumb")
+    os.execvp("zsh", ["zsh", "-d", "-i"])
 seen = b""
 
 
 def wait_for(text, seconds=30):
-    """Reads until text was printed; the text must not be what was typed."""
+    """Reads until text was printed, and returns what came before it."""
     global seen
     end = time.monotonic() + seconds
     while text not in seen:
@@ -26,10 +37,6 @@ def wait_for(text, seconds=30):
     return before
 
 
-os.write(master, b"unsetopt zle; stty -echo\n")
-os.write(master, b"autoload -U compinit && compinit -u -D && . " + script.encode() + b"\n")
-os.write(master, b"shown() { print -r -- \"<<$BUFFER>>\"; BUFFER=; zle accept-line; }; zle -N shown\n")
-os.write(master, b"bindkey '^X' shown; setopt zle; print read''y\n")
 wait_for(b"ready")
 os.write(master, line.encode() + b"\t\x18")
 wait_for(b"<<")
