@@ -239,6 +239,17 @@ typedef int32_t (*abx_approval_lookup_fn)(void *user, const char *key);
 /* Returns 0, or anything else if it could not be stored: then it holds for the manager. */
 typedef int32_t (*abx_approval_store_fn)(void *user, const char *key, const abx_question *question);
 
+/*
+ * The ALWAYS answers that are kept (ABX_KEEP_APPROVALS), the newest first. format: "text" or "json"
+ * (key, time, command, part, rule, cwd). Texts are as they were shown.
+ */
+ABX_API int32_t abx_approvals_list(const char *format, char **ret_text, abx_error **err);
+/*
+ * Takes one back: its key, or the first six or more digits of it that no other begins with; NULL:
+ * all. ret_count (may be NULL): how many. Managers that live keep what they were told.
+ */
+ABX_API int32_t abx_approvals_forget(const char *key, size_t *ret_count, abx_error **err);
+
 /* ---- manager ---- */
 
 typedef struct abx_manager abx_manager;
@@ -274,6 +285,11 @@ typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, 
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
 /* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
 #define ABX_KEEP_APPROVALS 4u
+/*
+ * The approver is a person: after five noes within a minute, of all programs of the user together,
+ * nobody is asked until that minute is over, and what needs an approval does not run.
+ */
+#define ABX_LIMIT_QUESTIONS 8u
 
 typedef struct abx_hooks {
     uint32_t size; /* sizeof(abx_hooks) of the caller; abx_hooks_init sets it */
@@ -360,7 +376,10 @@ ABX_API void abx_command_cancel(abx_command *command);
  */
 ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx_error **err);
 
-/* What would be enforced. format is "text" or "json". The command must be wrapped. */
+/*
+ * What would be enforced. format is "text", "json", or "seatbelt": the profile that macOS would
+ * enforce for the same policy and tree. The command must be wrapped.
+ */
 ABX_API int32_t abx_command_plan(const abx_command *command, const char *format, char **ret_text,
                                  abx_error **err);
 
@@ -555,6 +574,70 @@ ABX_API int32_t abx_proxy_dispatch(abx_proxy *proxy, int32_t timeout_ms, abx_err
 /* What is going on has timeout_ms to end; then it is cut off. */
 ABX_API int32_t abx_proxy_close(abx_proxy *proxy, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_proxy_free(abx_proxy *proxy); /* at once */
+
+/* ---- the network's rules, asked by hand ---- */
+
+#define ABX_FILTER_DENY     0
+#define ABX_FILTER_ALLOW    1
+#define ABX_FILTER_UNLISTED 2 /* no rule mentions it: asked about, or refused */
+
+/*
+ * What the rules of a configuration (network.*) say of a host, before it is resolved: a name that
+ * is allowed may still lead to an address that is not. ret_json, if not NULL, has host (canonical),
+ * port, decision, rule, origin and the smallest grant.
+ */
+ABX_API int32_t abx_filter_check(const abx_config *config, const char *host, int32_t port,
+                                 int32_t *ret_decision, char **ret_json, abx_error **err);
+/* Is it a pattern for network.allowedDomains? ABX_E_CONFIG says why not. */
+ABX_API int32_t abx_domain_pattern_validate(const char *pattern, abx_error **err);
+/*
+ * The variables that lead programs to a proxy on these ports of 127.0.0.1 (0: there is none), as
+ * "NAME=value", NULL-terminated; one block, the caller's: abx_free. all_proxy is "socks5h" (NULL,
+ * too), "socks5" or "http": what ALL_PROXY says.
+ */
+ABX_API int32_t abx_proxy_env(int32_t http_port, int32_t socks_port, const char *all_proxy,
+                              char ***ret_env, abx_error **err);
+
+/* ---- bridges: a Unix socket that leads to a TCP address ---- */
+
+/*
+ * Clients of SOCKET_DIR/LABEL.sock, which only this user can open, get connections to the target.
+ * Bytes go both ways unread; an end is passed on by itself. It works in a thread of its own.
+ */
+typedef struct abx_bridge abx_bridge;
+typedef struct abx_bridge_pair abx_bridge_pair;
+
+typedef struct abx_bridge_options {
+    uint32_t size;           /* sizeof(abx_bridge_options) of the caller */
+    int32_t max_connections; /* 0: 100; who comes beyond that waits */
+    int32_t dial_timeout_ms; /* 0: five seconds */
+    const char *socket_dir;  /* exists */
+    const char *target;      /* "127.0.0.1:8080", "[::1]:8080", "localhost:8080" */
+    const char *label;       /* NULL: "bridge" */
+} abx_bridge_options;
+
+ABX_API int32_t abx_bridge_new(const abx_bridge_options *options, abx_bridge **ret_bridge,
+                               abx_error **err);
+ABX_API const char *abx_bridge_path(const abx_bridge *bridge); /* the socket's */
+/* Once. A socket that is in the way is removed, anything else is not. */
+ABX_API int32_t abx_bridge_start(abx_bridge *bridge, abx_error **err);
+/*
+ * Accepts no more; what is open has timeout_ms (negative: all the time) to end, then it is closed.
+ * The socket is removed. Any thread may call it, several at once; before a start it does nothing
+ * but prevent one.
+ */
+ABX_API int32_t abx_bridge_shutdown(abx_bridge *bridge, int32_t timeout_ms, abx_error **err);
+ABX_API void abx_bridge_free(abx_bridge *bridge); /* at once */
+
+/* Two: http-proxy.sock and socks-proxy.sock. They start together or not at all. */
+ABX_API int32_t abx_bridge_pair_new(const char *socket_dir, const char *http_target,
+                                    const char *socks_target, abx_bridge_pair **ret_pair,
+                                    abx_error **err);
+ABX_API const abx_bridge *abx_bridge_pair_http(const abx_bridge_pair *pair);
+ABX_API const abx_bridge *abx_bridge_pair_socks(const abx_bridge_pair *pair);
+ABX_API int32_t abx_bridge_pair_start(abx_bridge_pair *pair, abx_error **err);
+ABX_API void abx_bridge_pair_shutdown(abx_bridge_pair *pair, int32_t timeout_ms); /* both at once */
+ABX_API void abx_bridge_pair_free(abx_bridge_pair *pair);
 
 /* ---- what this host can do ---- */
 

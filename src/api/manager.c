@@ -132,7 +132,7 @@ static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
     if (from->size < sizeof from->size + sizeof from->flags)
         return err_new(err, ABX_E_INVALID, "use hooks: abx_hooks_init was not called");
     memcpy(to, from, MIN_OF((size_t)from->size, sizeof *to));
-    if (to->flags & ~(ABX_NO_THREAD | ABX_TRACE | ABX_KEEP_APPROVALS))
+    if (to->flags & ~(ABX_NO_THREAD | ABX_TRACE | ABX_KEEP_APPROVALS | ABX_LIMIT_QUESTIONS))
         return err_new(err, ABX_E_INVALID, "use hooks: unknown flags 0x%x", to->flags);
     if (!to->approval_lookup != !to->approval_store ||
         (to->approval_lookup && (to->flags & ABX_KEEP_APPROVALS)))

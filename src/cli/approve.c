@@ -9,6 +9,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/str.h"
@@ -65,6 +66,13 @@ static int32_t meaning(const char *word)
 static int64_t time_left(void *user)
 {
     return abx_question_timeout_ms(user);
+}
+
+bool approver_is_there(void)
+{
+    int tty = prompt_terminal();
+
+    return tty >= 0 && close(tty) == 0;
 }
 
 static int32_t ask(struct approver *a, const abx_question *question)

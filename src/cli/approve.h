@@ -22,6 +22,8 @@ struct approver {
 
 /* "ask", "deny" or "yes". */
 bool approver_mode(const char *word, enum approve_mode *ret);
+/* Somebody sits at the terminal and sees what is asked. */
+bool approver_is_there(void);
 /* An abx_approve_fn and an abx_network_fn; user is the struct approver. */
 int32_t approver_answer(void *user, const abx_question *question);
 void approver_network(void *user, uint32_t question, const char *host, int32_t port);

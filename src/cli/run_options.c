@@ -207,7 +207,7 @@ static void set_approver(struct run_options *o, enum run_shape shape, abx_hooks 
     if (shape != RUN_PROGRAM || o->dry_run)
         o->approver.mode = APPROVE_PLAN;
     if (o->approver.mode == APPROVE_ASK)
-        hooks->flags |= ABX_KEEP_APPROVALS;
+        hooks->flags |= ABX_KEEP_APPROVALS | (approver_is_there() ? ABX_LIMIT_QUESTIONS : 0);
     if (o->approver.mode == APPROVE_ASK)
         hooks->network = approver_network;
     hooks->approve = approver_answer;

@@ -92,13 +92,14 @@ static const struct step steps[] = {
     { "netns",      LAYER_NETNS,    netns_begin      }, /* takes its time elsewhere */
     { "keyring",    LAYER_COUNT,    step_keyring     },
     { "prepare",    LAYER_MOUNTS,   view_prepare     },
+    { "streams",    LAYER_MOUNTS,   streams_confine  },
     { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
     { "hostname",   LAYER_UTSNS,    step_hostname    },
     { "mounts",     LAYER_MOUNTS,   mount_view       },
     { "loopback",   LAYER_NETNS,    netns_join       },
     { "listeners",  LAYER_NETNS,    step_listeners   }, /* where the proxy accepts */
     { "close",      LAYER_MOUNTS,   mount_close      },
-    { "terminal",   LAYER_MOUNTS,   step_terminal    },
+    { "terminal",   LAYER_COUNT,    step_terminal    },
     { "limits",     LAYER_LIMITS,   limits_apply     },
     { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */
     { "guard",      LAYER_COUNT,    step_guard       },

@@ -362,7 +362,7 @@ static enum conn_step finish(struct conn *c)
 
     if (x->keep_alive && body_is_over(&x->up))
         return conn_next_request(c);
-    loop_close(c->server->loop, &c->upstream);
+    conn_close_upstream(c);
     conn_set_state(c, CONN_REPLY);
     return CONN_GO_ON;
 }

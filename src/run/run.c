@@ -449,6 +449,7 @@ static void end_run(struct run *r)
     if (r->lifeline_fd >= 0)
         (void)shutdown(r->lifeline_fd, SHUT_RDWR);
     (void)pthread_mutex_unlock(&r->lock);
+    hold_unlock(&r->hold);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;
 }
