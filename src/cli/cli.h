@@ -57,6 +57,7 @@ CLI_COMMAND(bridge);
 CLI_COMMAND(inside);
 CLI_COMMAND(approvals);
 CLI_COMMAND(rules);
+CLI_COMMAND(completion);
 CLI_COMMAND(version);
 CLI_COMMAND(help);
 

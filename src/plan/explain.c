@@ -71,6 +71,8 @@ static enum effect effect_of(const struct mount_op *op, const char *path)
     case MOUNT_BIND_RW:
     case MOUNT_PIN:
         return EFFECT_WRITE;
+    case MOUNT_WRAP:
+        return EFFECT_READ;
     case MOUNT_BIND_RO:
         return op->flags & MOUNT_HELD ? EFFECT_HELD : EFFECT_READ;
     case MOUNT_TMPFS:
@@ -83,6 +85,7 @@ static enum effect effect_of(const struct mount_op *op, const char *path)
         return str_eq(op->path, path) ? EFFECT_SYSTEM : EFFECT_NOWHERE;
     case MOUNT_FILE:
     case MOUNT_LINK:
+    case MOUNT_COPY:
         return EFFECT_SYSTEM;
     case MOUNT_PROC:
         return op->flags & MOUNT_WRITABLE ? EFFECT_WRITABLE : EFFECT_SYSTEM;

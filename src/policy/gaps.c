@@ -13,7 +13,6 @@ static const struct gap {
     const char *harmless; /* scalars: the value that changes nothing */
     const char *what;
 } gaps[] = {
-    { KEY_COMMANDS, NULL, "there are no command wrappers" },
     { KEY_DOCKER, "false", "no socket of the host is let in" },
     { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },
     { KEY_ALLOW_SOCKETS, NULL, "no socket of the host is let in" },
