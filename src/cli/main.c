@@ -31,6 +31,7 @@ static const struct opt_spec help_options[] = { HELP_ROW };
 #define COUNT_config_options    CONFIG_OPTION_COUNT
 #define COUNT_proxy_options     PROXY_OPTION_COUNT
 #define COUNT_approvals_options ARRAY_LEN(approvals_options)
+#define COUNT_bridge_options    BRIDGE_OPTION_COUNT
 #define COUNT_doctor_options    ARRAY_LEN(doctor_options)
 #define COUNT_inside_options    ARRAY_LEN(inside_options)
 #define COUNT_rules_options     ARRAY_LEN(rules_options)

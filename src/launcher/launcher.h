@@ -12,7 +12,9 @@
 #include "linux/launch.h"
 #include "plan/protocol.h"
 
-int launcher_main(int argc, const char *const *argv, const char *const *envp);
+/* path: as it was executed (AT_EXECFN). */
+/* Of whoever is linked with entry.c: the launcher, or the wrapper (src/wrapper). */
+int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path);
 ATTR_NORETURN void launcher_exit(int code);
 
 int keeper_run(struct launch *l, const char *cgroup);
