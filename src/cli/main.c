@@ -21,6 +21,7 @@ enum { OPTION_JSON_ONLY, OPTION_HELP_ONLY };
         OPTION_JSON_ONLY, 0, "json", NULL, "Print JSON."                                           \
     }
 
+static const struct opt_spec approvals_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec doctor_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec inside_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec rules_options[] = { JSON_ROW, HELP_ROW };
@@ -32,6 +33,8 @@ static const struct opt_spec help_options[] = { JSON_ROW, HELP_ROW };
 #define COUNT_config_options     CONFIG_OPTION_COUNT
 #define COUNT_init_options       INIT_OPTION_COUNT
 #define COUNT_proxy_options      PROXY_OPTION_COUNT
+#define COUNT_approvals_options  ARRAY_LEN(approvals_options)
+#define COUNT_bridge_options     BRIDGE_OPTION_COUNT
 #define COUNT_doctor_options     ARRAY_LEN(doctor_options)
 #define COUNT_inside_options     ARRAY_LEN(inside_options)
 #define COUNT_rules_options      ARRAY_LEN(rules_options)
@@ -104,6 +107,8 @@ int main(int argc, char **argv)
                           "'%s': options stand behind a command", name);
     else if (argc == 2 && str_eq(name, "net-role"))
         return cli_net_role();
+    else if (argc == 5 && str_eq(name, "net-connect"))
+        return cli_net_connect(argv + 2);
     const struct cli_command *command = cli_find(name);
     if (!command)
         return unknown_command(name);
