@@ -35,10 +35,7 @@ static const struct opt_spec help_options[] = { JSON_ROW, HELP_ROW };
 #define COUNT_proxy_options      PROXY_OPTION_COUNT
 #define COUNT_approvals_options  ARRAY_LEN(approvals_options)
 #define COUNT_bridge_options     BRIDGE_OPTION_COUNT
-<<<<<<< HEAD
-=======
 #define COUNT_completion_options ARRAY_LEN(completion_options)
->>>>>>> main
 #define COUNT_doctor_options     ARRAY_LEN(doctor_options)
 #define COUNT_inside_options     ARRAY_LEN(inside_options)
 #define COUNT_rules_options      ARRAY_LEN(rules_options)
