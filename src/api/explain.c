@@ -96,6 +96,14 @@ static const struct pin_fact *find_hidden_link(const struct view *view,
     return NULL;
 }
 
+/* Of one process: /proc/self, /proc/123 and below. Inside, those are others. */
+static bool is_of_a_process(const char *path)
+{
+    return str_has_prefix(path, "/proc/") &&
+           (strchr("0123456789", path[6]) || path_is_beneath(path, "/proc/self") ||
+            path_is_beneath(path, "/proc/thread-self"));
+}
+
 static int32_t explain_file(const abx_command *c, size_t operation, const char *text, abx_answer *a,
                             abx_error **err)
 {
@@ -113,7 +121,11 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
     const struct explain_path path = { where.path, where.exists, where.is_dir, where.ancestor };
     a->target = where.path;
     r = explain_path(&context, operations[operation].operation, &path, &a->arena, &a->says, err);
-    if (r == ABX_OK && where.denied)
+    if (r == ABX_OK && is_of_a_process(where.path))
+        a->says.note =
+            "inside, /proc has the run's own processes; the answer is about this entry, not "
+            "about what one of them may lead to";
+    else if (r == ABX_OK && where.denied)
         a->says.note = "you may not enter it, so the answer is about this directory";
     else if (r == ABX_OK)
         add_permissions(&context, &where, operations[operation].access, &a->says);

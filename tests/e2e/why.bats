@@ -163,6 +163,15 @@ grant_works() {
     allowed create "$W/a/new"
 }
 
+@test "of what lies in a process no more is said than is known" {
+    run as_who "$BOX" why -C "$W" read /proc/1/root/etc/passwd
+    [[ $output = *"read /proc/1"*"note:"*"the run's own processes"* ]]
+    run as_who "$BOX" why -C "$W" read /proc/self/environ
+    [[ $output = *"note:"*"the run's own processes"* ]]
+    run as_who "$BOX" why -C "$W" read /proc/meminfo
+    [[ $output = *allowed* && $output != *"own processes"* ]]
+}
+
 @test "text, exit status and misuse" {
     cd "$W"
     run as_who "$BOX" why write "$O/f"
