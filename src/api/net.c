@@ -53,6 +53,13 @@ static int watch(const struct net *n, int fd, uint64_t tag)
     return epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+static void close_ports(struct net_run *r)
+{
+    net_ports_close(&r->ports);
+    while (r->socket_count > 0)
+        fd_close(r->sockets[--r->socket_count]);
+}
+
 /* Taken out by hand: the role may have a copy, and then closing ours does not. */
 static void drop_listeners(struct net *n, struct net_run *r)
 {
@@ -61,6 +68,9 @@ static void drop_listeners(struct net *n, struct net_run *r)
         fd_close(r->fds[i]);
     }
     r->count = 0;
+    for (size_t i = 0; i < r->ports.count; i++)
+        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, r->ports.list[i].listener, NULL);
+    close_ports(r);
 }
 
 /* ---- what was refused ---- */
@@ -212,9 +222,15 @@ static int32_t hand_over(struct net *n, struct net_run *r, abx_error **err)
     if (code != ABX_OK)
         return code;
     r->first_serial = n->client.last_serial + 1;
-    code = send_rules(n, r, err);
+    if (r->filtered)
+        code = send_rules(n, r, err);
     for (size_t i = 0; i < r->count && code == ABX_OK; i++)
         code = client_listen(&n->client, listener_id(r, i), r->id, r->fds[i], err);
+    for (size_t i = 0; i < r->socket_count && r->ports.count > 0 && code == ABX_OK; i++)
+        code = client_give_socket(&n->client, r->id, r->sockets[i], err);
+    for (size_t i = 0; i < r->ports.count && code == ABX_OK; i++)
+        code = client_publish(&n->client, r->id, r->ports.list[i].inside, r->ports.list[i].listener,
+                              err);
     r->last_serial = n->client.last_serial + 1;
     return code;
 }
@@ -293,7 +309,7 @@ void net_update(struct net *n)
     (void)pthread_mutex_lock(&n->lock);
     n->client.pipelined = false;
     for (struct net_run *r = n->runs; r; r = r->next)
-        if (r->state == NET_SERVED && send_rules(n, r, NULL) != ABX_OK) {
+        if (r->state == NET_SERVED && r->filtered && send_rules(n, r, NULL) != ABX_OK) {
             /* The old rules must not go on. */
             role_died(n);
             break;
@@ -343,18 +359,20 @@ static int32_t add_run(struct net *n, struct net_run *r, abx_error **err)
     n->runs = r;
     for (size_t i = 0; i < r->count && e == 0; i++)
         e = watch(n, r->fds[i], TAG_OF_RUN(r->id));
+    for (size_t i = 0; i < r->ports.count && e == 0; i++)
+        e = watch(n, r->ports.list[i].listener, TAG_OF_RUN(r->id));
     (void)pthread_mutex_unlock(&n->lock);
     return e < 0 ? err_sys(err, ABX_E_IO, e, "watch the network") : ABX_OK;
 }
 
-int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
-                 abx_error **err)
+int32_t net_join(abx_manager *m, struct run *run, struct net_ports *ports, struct settings **call,
+                 struct net_run **ret, abx_error **err)
 {
     int fds[LISTENER_COUNT];
     size_t count = run_take_listeners(run, fds);
 
     *ret = NULL;
-    if (count == 0)
+    if (count == 0 && ports->count == 0)
         return ABX_OK;
     struct net_run *r = calloc(1, sizeof *r);
     struct net *n = NULL;
@@ -367,6 +385,10 @@ int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct
     }
     memcpy(r->fds, fds, sizeof fds);
     r->count = count;
+    r->filtered = count > 0;
+    r->ports = *ports;
+    ports->count = 0;
+    r->socket_count = run_take_sockets(run, r->sockets);
     r->call = TAKE_PTR(*call);
     code = add_run(n, r, err);
     if (code != ABX_OK)
@@ -432,6 +454,7 @@ void net_run_forget(struct net_run *r)
         return;
     for (size_t i = 0; i < r->count; i++)
         fd_close(r->fds[i]);
+    close_ports(r);
     if (r->net) { /* out of the list of our copy */
         *r->prev = r->next;
         if (r->next)
