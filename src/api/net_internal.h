@@ -47,6 +47,7 @@ struct net_run {
     struct net_ports ports; /* published … */
     int sockets[2 * SOCKET_COUNT];
     size_t socket_count;
+    int status_fd; /* of an exec form, until its listeners came; -1: none */
     struct settings *call;
     uint32_t first_serial, last_serial; /* of the calls about it */
     struct violations violations;       /* until it has left */

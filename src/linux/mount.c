@@ -40,7 +40,8 @@ struct view {
 
 static bool op_is_bind(const struct mount_op *op)
 {
-    return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_BIND_RO || op->kind == MOUNT_PIN;
+    return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_BIND_RO || op->kind == MOUNT_PIN ||
+           op->kind == MOUNT_COPY || op->kind == MOUNT_WRAP;
 }
 
 static bool op_is_mask(const struct mount_op *op)
@@ -108,7 +109,7 @@ static long view_open(struct view *v, const char *path)
 
 static long open_entry(struct view *v, const struct mount_op *op)
 {
-    return check_entry(op, view_open(v, op->path));
+    return check_entry(op, view_open(v, op->kind == MOUNT_COPY ? op->text : op->path));
 }
 
 static bool op_may_miss(const struct mount_op *op, long r)
@@ -148,7 +149,7 @@ static long take_copies(struct view *v)
         v->trees[i] = (int)tree;
 
         uint64_t set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-        if (op->kind == MOUNT_BIND_RO)
+        if (op->kind == MOUNT_BIND_RO || op->kind == MOUNT_COPY)
             set |= MOUNT_ATTR_RDONLY;
         long r = mountapi_set((int)tree, set, true);
         if (r < 0)
@@ -191,6 +192,8 @@ static long tree_for(struct view *v, uint32_t i, int target)
 
     if (v->trees[i] >= 0)
         return v->trees[i];
+    if (op->kind == MOUNT_WRAP)
+        return wrap_make(v->l, op, i);
 
     long tree = mountapi_clone(target);
     if (tree < 0 || op->kind == MOUNT_PIN)
