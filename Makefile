@@ -7,15 +7,17 @@ BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test test-asan test-tsan clang lint bench fuzz install clean
+.PHONY: help build run test attacks test-asan test-tsan clang macos lint bench fuzz install clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
 	@echo 'make run        build, then a tour of one screen'
 	@echo 'make test       build and run all tests (TEST_ONLY=pattern selects)'
+	@echo 'make attacks    the attack cases as a table (ATTACKS="--with bwrap A28" selects)'
 	@echo 'make test-asan  the same under AddressSanitizer and UBSan, in build-asan'
 	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
 	@echo 'make clang      build with clang and run the unit tests, in build-clang'
+	@echo 'make macos      compile and link what macOS runs, for both CPUs, in build-macos'
 	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
 	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
 	@echo 'make fuzz       each fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS), in build-fuzz'
@@ -36,6 +38,12 @@ test:
 	@ninja -C $(BUILD) all tests
 	@BUILD=$(BUILD) tools/test-run
 
+attacks:
+	@tools/install-deps build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) all tests
+	@BUILD=$(BUILD) tests/attacks/run $(ATTACKS)
+
 test-asan:
 	@tools/install-deps build test
 	@tools/configure build-asan $(sanitize)=address,undefined
@@ -53,6 +61,10 @@ clang:
 	@CC=clang tools/configure build-clang -Dtests=enabled
 	@ninja -C build-clang all tests
 	@BUILD=build-clang tools/test-run unit/ fuzz/
+
+macos:
+	@tools/install-deps macos
+	@tools/cross-macos
 
 lint:
 	@tools/install-deps build lint
@@ -74,4 +86,4 @@ install:
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --strip
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz build-macos

@@ -26,8 +26,9 @@ static uint32_t print_program(enum seccomp_arch arch, unsigned program)
     const struct seccomp_row *table = seccomp_table(&rows);
 
     target.init = program == SECCOMP_PROGRAM_INIT;
-    target.options.unix_sockets = program & SECCOMP_PROGRAM(true, false);
-    target.options.nested = program & SECCOMP_PROGRAM(false, true);
+    target.options.unix_sockets = program & SECCOMP_PROGRAM(true, false, false);
+    target.options.nested = program & SECCOMP_PROGRAM(false, true, false);
+    target.options.offline = program & SECCOMP_PROGRAM(false, false, true);
 
     uint32_t count = seccomp_compile(table, rows, &target, insns);
 

@@ -24,7 +24,8 @@
  *  - Nothing prints, exits, installs a signal handler or changes global state. Managers are
  *    independent of each other and may be used from any thread. A command, process or result is
  *    used by one thread at a time, except abx_command_cancel and abx_process_signal.
- *  - A callback may call abx_command_cancel and nothing else on the same manager.
+ *  - A callback may call abx_command_cancel and abx_manager_answer, and nothing else on the same
+ *    manager.
  *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED; freeing them
  *    there only frees the child's copies.
  */
@@ -147,7 +148,7 @@ ABX_API int32_t abx_config_file_state(const abx_config *config, size_t index);
 /* Every value that counts, with its origin. format is "text" or "json", here and below. */
 ABX_API int32_t abx_config_show(const abx_config *config, const char *format, char **ret_text,
                                 abx_error **err);
-/* What the path presets mean on this machine, in cwd. */
+/* What the path presets mean on this machine, in cwd; the groups of hosts and the profiles. */
 ABX_API int32_t abx_config_presets(const abx_config *config, const char *cwd, const char *format,
                                    char **ret_text, abx_error **err);
 /* What the project's file grants beyond the other layers; as text: "" if nothing. */
@@ -257,6 +258,8 @@ typedef struct abx_manager abx_manager;
 #define ABX_NOTICE_INFO    0
 #define ABX_NOTICE_WARNING 1
 #define ABX_NOTICE_DEBUG   2 /* only with ABX_TRACE */
+/* A violation, as it happens: text is abx_violation_text, module is "monitor". */
+#define ABX_NOTICE_VIOLATION 3
 typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, const char *text);
 
 /*
@@ -265,6 +268,18 @@ typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, con
  */
 typedef struct abx_command abx_command;
 typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_check *check);
+
+/*
+ * A command of a filtered network wants a host that no rule mentions. Must not wait for anybody:
+ * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a no.
+ * Commands that want the same host and port at the same time share a question. Called by whoever
+ * pumps (the manager's thread, or the caller's own call).
+ */
+typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, int32_t port);
+#define ABX_ANSWER_NO          0 /* the next one asks again */
+#define ABX_ANSWER_YES         1
+#define ABX_ANSWER_YES_SESSION 2 /* as long as the manager lives */
+#define ABX_ANSWER_NO_SESSION  3
 
 #define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
@@ -287,6 +302,8 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
+    const char *program;    /* agentbox, for the network proxy; NULL: the installed one */
+    abx_network_fn network; /* NULL: what no rule mentions is refused */
 } abx_hooks;
 
 ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
@@ -295,10 +312,14 @@ ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
 ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks,
                                 abx_manager **ret_manager, abx_error **err);
 /*
- * Another configuration for the commands to come; those that are wrapped or running keep theirs.
- * It is checked first: on failure the old one stays.
+ * Another configuration for the commands to come; those that are wrapped or running keep theirs,
+ * but for the rules of a filtered network: those are in force for all when this returns, and what is
+ * open to hosts that they do not allow is closed. It is checked first: on failure the old one stays.
  */
 ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *config, abx_error **err);
+/* To abx_hooks.network: ABX_ANSWER_*. One that comes too late is nobody's any more. */
+ABX_API int32_t abx_manager_answer(abx_manager *manager, uint32_t question, int32_t answer,
+                                   abx_error **err);
 /* No new commands from now on; running ones are ended and waited for, at most timeout_ms. */
 ABX_API int32_t abx_manager_close(abx_manager *manager, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
@@ -355,7 +376,10 @@ ABX_API void abx_command_cancel(abx_command *command);
  */
 ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx_error **err);
 
-/* What would be enforced. format is "text" or "json". The command must be wrapped. */
+/*
+ * What would be enforced. format is "text", "json", or "seatbelt": the profile that macOS would
+ * enforce for the same policy and tree. The command must be wrapped.
+ */
 ABX_API int32_t abx_command_plan(const abx_command *command, const char *format, char **ret_text,
                                  abx_error **err);
 
@@ -459,6 +483,49 @@ ABX_API const char *const *abx_result_enforced(const abx_result *result);
 ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
 ABX_API void abx_result_free(abx_result *result);
 
+/* ---- violations ---- */
+
+/*
+ * What the command tried and was refused: one record for each different thing, with a count. The
+ * records explain, they never decide: the kernel refuses whether or not anybody looks, and a
+ * command that wants to can hide from them or make some up. They live as long as the result.
+ */
+typedef struct abx_violation abx_violation;
+
+/* "notify": system calls are watched; "none": only what is refused elsewhere is known. */
+ABX_API const char *abx_result_monitor(const abx_result *result);
+/* 1 if refused reads are among the records (monitor "learn"), too. */
+ABX_API int32_t abx_result_reads_reported(const abx_result *result);
+ABX_API size_t abx_result_violations(const abx_result *result);
+ABX_API const abx_violation *abx_result_violation(const abx_result *result, size_t index);
+/* How many more there were than could be kept or looked at. */
+ABX_API uint64_t abx_result_violations_dropped(const abx_result *result);
+/*
+ * For people and agents: "" if there are none, else lines between <sandbox_violations> and
+ * </sandbox_violations>, one for each record, at most max_lines (0: all), the rest as a number.
+ */
+ABX_API int32_t abx_result_violations_text(const abx_result *result, size_t max_lines,
+                                           char **ret_text, abx_error **err);
+
+/* Texts are as the sandbox saw them, not escaped, and "" where there is nothing to say. */
+ABX_API int64_t abx_violation_time_ns(const abx_violation *violation); /* of the first; Unix time */
+/* "file-read", "file-write", "network", "process" or "other" */
+ABX_API const char *abx_violation_operation(const abx_violation *violation);
+ABX_API const char *abx_violation_path(const abx_violation *violation);
+ABX_API const char *abx_violation_host(const abx_violation *violation);
+ABX_API int32_t abx_violation_port(const abx_violation *violation);        /* 0: none */
+ABX_API const char *abx_violation_detail(const abx_violation *violation);  /* call, protocol */
+ABX_API int32_t abx_violation_pid(const abx_violation *violation);         /* inside; 0: none */
+ABX_API const char *abx_violation_process(const abx_violation *violation); /* its name */
+ABX_API const char *abx_violation_rule(const abx_violation *violation);    /* "default", … */
+ABX_API const char *abx_violation_origin(const abx_violation *violation);  /* "built-in", … */
+ABX_API const char *abx_violation_source(const abx_violation *violation);  /* FILE:LINE:COLUMN */
+ABX_API const char *abx_violation_grant(const abx_violation *violation);   /* what would allow it */
+ABX_API const char *abx_violation_note(const abx_violation *violation);    /* one sentence */
+ABX_API uint64_t abx_violation_count(const abx_violation *violation);
+/* One line, escaped for a terminal. */
+ABX_API const char *abx_violation_text(const abx_violation *violation);
+
 /* ---- the filtering proxy on its own ---- */
 
 /*
@@ -469,11 +536,6 @@ ABX_API void abx_result_free(abx_result *result);
 typedef struct abx_proxy abx_proxy;
 
 #define ABX_PROXY_TELL_ALLOWED 1u /* records also for what is let through */
-
-#define ABX_ANSWER_NO          0 /* the next one asks again */
-#define ABX_ANSWER_YES         1
-#define ABX_ANSWER_YES_SESSION 2
-#define ABX_ANSWER_NO_SESSION  3
 
 typedef struct abx_proxy_options {
     uint32_t size; /* sizeof(abx_proxy_options) of the caller */
@@ -512,6 +574,70 @@ ABX_API int32_t abx_proxy_dispatch(abx_proxy *proxy, int32_t timeout_ms, abx_err
 /* What is going on has timeout_ms to end; then it is cut off. */
 ABX_API int32_t abx_proxy_close(abx_proxy *proxy, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_proxy_free(abx_proxy *proxy); /* at once */
+
+/* ---- the network's rules, asked by hand ---- */
+
+#define ABX_FILTER_DENY     0
+#define ABX_FILTER_ALLOW    1
+#define ABX_FILTER_UNLISTED 2 /* no rule mentions it: asked about, or refused */
+
+/*
+ * What the rules of a configuration (network.*) say of a host, before it is resolved: a name that
+ * is allowed may still lead to an address that is not. ret_json, if not NULL, has host (canonical),
+ * port, decision, rule, origin and the smallest grant.
+ */
+ABX_API int32_t abx_filter_check(const abx_config *config, const char *host, int32_t port,
+                                 int32_t *ret_decision, char **ret_json, abx_error **err);
+/* Is it a pattern for network.allowedDomains? ABX_E_CONFIG says why not. */
+ABX_API int32_t abx_domain_pattern_validate(const char *pattern, abx_error **err);
+/*
+ * The variables that lead programs to a proxy on these ports of 127.0.0.1 (0: there is none), as
+ * "NAME=value", NULL-terminated; one block, the caller's: abx_free. all_proxy is "socks5h" (NULL,
+ * too), "socks5" or "http": what ALL_PROXY says.
+ */
+ABX_API int32_t abx_proxy_env(int32_t http_port, int32_t socks_port, const char *all_proxy,
+                              char ***ret_env, abx_error **err);
+
+/* ---- bridges: a Unix socket that leads to a TCP address ---- */
+
+/*
+ * Clients of SOCKET_DIR/LABEL.sock, which only this user can open, get connections to the target.
+ * Bytes go both ways unread; an end is passed on by itself. It works in a thread of its own.
+ */
+typedef struct abx_bridge abx_bridge;
+typedef struct abx_bridge_pair abx_bridge_pair;
+
+typedef struct abx_bridge_options {
+    uint32_t size;           /* sizeof(abx_bridge_options) of the caller */
+    int32_t max_connections; /* 0: 100; who comes beyond that waits */
+    int32_t dial_timeout_ms; /* 0: five seconds */
+    const char *socket_dir;  /* exists */
+    const char *target;      /* "127.0.0.1:8080", "[::1]:8080", "localhost:8080" */
+    const char *label;       /* NULL: "bridge" */
+} abx_bridge_options;
+
+ABX_API int32_t abx_bridge_new(const abx_bridge_options *options, abx_bridge **ret_bridge,
+                               abx_error **err);
+ABX_API const char *abx_bridge_path(const abx_bridge *bridge); /* the socket's */
+/* Once. A socket that is in the way is removed, anything else is not. */
+ABX_API int32_t abx_bridge_start(abx_bridge *bridge, abx_error **err);
+/*
+ * Accepts no more; what is open has timeout_ms (negative: all the time) to end, then it is closed.
+ * The socket is removed. Any thread may call it, several at once; before a start it does nothing
+ * but prevent one.
+ */
+ABX_API int32_t abx_bridge_shutdown(abx_bridge *bridge, int32_t timeout_ms, abx_error **err);
+ABX_API void abx_bridge_free(abx_bridge *bridge); /* at once */
+
+/* Two: http-proxy.sock and socks-proxy.sock. They start together or not at all. */
+ABX_API int32_t abx_bridge_pair_new(const char *socket_dir, const char *http_target,
+                                    const char *socks_target, abx_bridge_pair **ret_pair,
+                                    abx_error **err);
+ABX_API const abx_bridge *abx_bridge_pair_http(const abx_bridge_pair *pair);
+ABX_API const abx_bridge *abx_bridge_pair_socks(const abx_bridge_pair *pair);
+ABX_API int32_t abx_bridge_pair_start(abx_bridge_pair *pair, abx_error **err);
+ABX_API void abx_bridge_pair_shutdown(abx_bridge_pair *pair, int32_t timeout_ms); /* both at once */
+ABX_API void abx_bridge_pair_free(abx_bridge_pair *pair);
 
 /* ---- what this host can do ---- */
 

@@ -4,8 +4,8 @@
  *
  * Locks: manager->lock guards its list of active runs, its questions and `closed`; command->lock
  * guards `run` and `question`, so that a cancel from another thread never meets one that is being
- * freed; process->lock guards its
- * run between the manager's thread and the caller. Taken in the order process, command, manager.
+ * freed; process->lock guards its run between the manager's thread and the caller; that of the
+ * network is in net.h. Taken in the order process, command, network, manager.
  */
 #ifndef ABX_API_INTERNAL_H
 #define ABX_API_INTERNAL_H
@@ -42,14 +42,18 @@ struct abx_config {
     bool rules_withheld;   /* a project's file that is not trusted would loosen them */
 };
 
+struct net;
+struct net_run;
+
 struct abx_manager {
     pid_t owner;        /* the process that made it */
     bool no_stream[3];  /* closed when it was made: what has the number later is not a stream */
     abx_config *config; /* under lock: abx_manager_update replaces it */
     abx_hooks hooks;
-    char *helper_dir;
+    char *helper_dir, *program;
     struct image image;
-    int epoll_fd; /* of all processes */
+    int epoll_fd;    /* of all processes, and of the network */
+    struct net *net; /* made with the first filtered run, under lock; stays */
 
     pthread_mutex_t lock;
     pthread_cond_t idle; /* an active run ended */
@@ -83,6 +87,7 @@ struct abx_exec_form {
     int status_fd, lifeline_fd; /* ours */
     int32_t fds[LAUNCH_FD_PARENT - 3];
     struct hold hold;
+    struct net_run *net; /* NULL: not filtered */
     char layers[16];
     const char *argv[5];
     char *path, *cwd;
@@ -107,7 +112,8 @@ struct abx_command {
     struct arena arena;
     abx_config *config; /* that it was wrapped with */
     struct layers layers;
-    bool judged; /* the classifier, or somebody it asked, lets it run */
+    bool judged;      /* the classifier, or somebody it asked, lets it run */
+    uint32_t backend; /* enum plan_backend */
     const struct policy *policy;
     const struct facts *facts;
     const struct plan *plan;
@@ -133,8 +139,9 @@ struct abx_process {
     unsigned pins; /* dispatchers at work on it */
     struct run run;
     struct active active;
-    int epoll_fd; /* of this run's descriptors and of done_fd; in the manager's */
-    int done_fd;  /* eventfd: readable from the end on, when the others are closed */
+    struct net_run *net; /* NULL: not filtered */
+    int epoll_fd;        /* of this run's descriptors and of done_fd; in the manager's */
+    int done_fd;         /* eventfd: readable from the end on, when the others are closed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool finished;
@@ -148,6 +155,8 @@ struct abx_result {
     int64_t duration_ns, user_ns, system_ns, max_rss;
     uint32_t layers;
     const char *enforced[LAYER_COUNT + 1];
+    bool monitor, reads; /* what was watched */
+    struct violations violations;
     struct {
         bool captured, truncated;
         char *bytes;
@@ -169,12 +178,20 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err);
 void manager_forget(abx_manager *m,
                     abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
+int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err);
+/* Somebody pumps from now on: the manager's thread, if it may have one. */
+int32_t manager_pump(abx_manager *m, abx_error **err);
 /* The configuration of this moment; for config_unref. */
 abx_config *manager_config(abx_manager *m);
 
 /* ---- plan_command.c: policy, facts, plan ---- */
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
 /* Facts and plan, after the policy. */
+/* backend.c */
+int32_t command_choose_backend(abx_command *c, abx_error **err);
+int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct arena *arena,
+                            abx_error **err);
+void backend_notice(const abx_command *c);
 int32_t command_compile(abx_command *c, abx_error **err);
 /* Before placeholders are made: their registry is there, and the plan hides it. */
 int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err);
@@ -226,10 +243,19 @@ void trace_verdict(const abx_manager *m, const char *decision, const char *rule)
 void trace_plan(const abx_command *c);
 
 /* ---- start.c: from a command, wrapped or with its policy built, to a started run ---- */
-/* capture: the defaults of abx_manager_run; otherwise those of abx_command_spawn. */
-int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err);
+/*
+ * capture: the defaults of abx_manager_run; otherwise those of abx_command_spawn. *ret_net is for
+ * net_run_free, and NULL where the run is not filtered.
+ */
+int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct net_run **ret_net,
+                          abx_error **err);
 
 void form_free(struct abx_exec_form *form);
+
+/* ---- violations.c ---- */
+struct json;
+void violation_json(struct json *j, const abx_violation *violation);
+void time_text(int64_t time_ns, char *text, size_t size); /* as JSON records have it */
 
 /* ---- result.c ---- */
 int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, abx_error **err);

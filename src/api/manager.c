@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/judge.h"
+#include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
 
@@ -101,18 +102,25 @@ static int32_t take_config(const abx_config *config, abx_config **ret, abx_error
     return ABX_OK;
 }
 
+/* A text of the caller's; false: no memory. */
+static bool keep_text(const char **text, char **copy)
+{
+    if (!*text)
+        return true;
+    *copy = strdup(*text);
+    *text = *copy;
+    return *copy != NULL;
+}
+
 static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error **err)
 {
     int32_t code = take_config(config, &m->config, err);
 
     if (code != ABX_OK)
         return code;
-    if (m->hooks.helper_dir) {
-        m->helper_dir = strdup(m->hooks.helper_dir);
-        if (!m->helper_dir)
-            return err_nomem(err);
-        m->hooks.helper_dir = m->helper_dir;
-    }
+    if (!keep_text(&m->hooks.helper_dir, &m->helper_dir) ||
+        !keep_text(&m->hooks.program, &m->program))
+        return err_nomem(err);
     m->image.helper_dir = m->helper_dir;
     return ABX_OK;
 }
@@ -199,8 +207,11 @@ int32_t abx_manager_update(abx_manager *m, const abx_config *config, abx_error *
     abx_config *old = closed ? new : m->config;
     if (!closed)
         m->config = new;
+    struct net *net = m->net;
     (void)pthread_mutex_unlock(&m->lock);
     config_unref(old);
+    if (!closed)
+        net_update(net);
     return closed ? err_new(err, ABX_E_CLOSED, "update a manager: it is closed") : ABX_OK;
 }
 
@@ -307,6 +318,10 @@ static int dispatch(abx_manager *m, int timeout_ms)
     if (n < 0)
         return errno == EINTR ? 0 : -errno;
     for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 == NET_EVENT) {
+            net_dispatch(m->net);
+            continue;
+        }
         abx_process *p = pin_process(m, events[i].data.u64);
         if (!p)
             continue;
@@ -385,6 +400,33 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err)
         r = -errno;
     (void)pthread_mutex_unlock(&m->lock);
     return r < 0 ? err_sys(err, ABX_E_IO, r, "watch a process") : ABX_OK;
+}
+
+int32_t manager_pump(abx_manager *m, abx_error **err)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    int r = ensure_epoll(m);
+    if (r == 0 && !m->has_thread && manager_has_thread(m))
+        r = start_thread(m);
+    (void)pthread_mutex_unlock(&m->lock);
+    return r < 0 ? err_sys(err, ABX_E_IO, r, "start the manager's thread") : ABX_OK;
+}
+
+int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = NET_EVENT };
+    int32_t code = ABX_OK;
+
+    (void)pthread_mutex_lock(&m->lock);
+    int r = m->net ? 0 : ensure_epoll(m);
+    if (r == 0 && !m->net) {
+        code = net_new(m, &m->net, err);
+        if (code == ABX_OK && epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, net_fd(m->net), &event) < 0)
+            r = -errno;
+    }
+    *ret = m->net;
+    (void)pthread_mutex_unlock(&m->lock);
+    return r < 0 ? err_sys(err, ABX_E_IO, r, "watch the network") : code;
 }
 
 void manager_forget(abx_manager *m, abx_process *p)
@@ -499,11 +541,13 @@ void abx_manager_free(abx_manager *m)
         p->manager = NULL;
         p->prev = NULL;
     }
+    net_free(m->net);
     image_done(&m->image);
     fd_close(m->wake_fd);
     fd_close(m->epoll_fd);
     config_unref(m->config);
     free(m->helper_dir);
+    free(m->program);
     if (m->hooks.user_free)
         m->hooks.user_free(m->hooks.user);
     (void)pthread_cond_destroy(&m->idle);

@@ -75,6 +75,10 @@ int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, ab
             return code;
         }
     }
+    if (violations_copy(&run->violations, &r->violations) < 0) {
+        abx_result_free(r);
+        return err_nomem(err);
+    }
     *ret = r;
     return ABX_OK;
 }
@@ -153,7 +157,9 @@ int32_t abx_result_sandboxed(const abx_result *r)
 
 const char *abx_result_backend(const abx_result *r)
 {
-    return r && r->layers ? "native" : "none";
+    if (!r || !r->layers)
+        return "none";
+    return r->layers & LAYER_BIT(LAYER_USERNS) ? "native" : "landlock";
 }
 
 const char *const *abx_result_enforced(const abx_result *r)
@@ -208,10 +214,16 @@ static void put_result(struct json *j, const abx_result *r)
         json_str(j, r->enforced[i]);
     json_array_end(j);
     json_key(j, "monitor");
-    json_str(j, "none");
+    json_str(j, abx_result_monitor(r));
+    json_key(j, "reads");
+    json_str(j, r->reads ? "reported" : "unreported");
     json_key(j, "violations");
     json_array(j);
+    for (size_t i = 0; i < r->violations.count; i++)
+        violation_json(j, &r->violations.list[i]);
     json_array_end(j);
+    json_key(j, "violationsDropped");
+    json_uint(j, r->violations.dropped);
     json_key(j, "usage");
     json_object(j);
     json_key(j, "userNs");
@@ -247,5 +259,6 @@ void abx_result_free(abx_result *r)
         return;
     for (int i = 1; i < 3; i++)
         free(r->streams[i].bytes);
+    violations_done(&r->violations);
     free(r);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/net.h"
 #include "base/fd.h"
 #include "probe/state.h"
 #include "run/probe.h"
@@ -97,6 +98,8 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
     uint32_t layers = c->plan->layers & available_layers(&facts);
     if (layers == c->plan->layers)
         return false;
+    if (c->plan->proxied && !(layers & LAYER_BIT(LAYER_NETNS)))
+        return false; /* nothing would be filtered */
     struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
     if (!less)
         return false;
@@ -139,7 +142,7 @@ static bool publish_run(abx_command *c, struct run *run)
 static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd,
                        struct arena *arena, abx_error **err)
 {
-    uint32_t layers = c->plan ? c->plan->layers : plan_layers(c->policy);
+    uint32_t layers = c->plan ? c->plan->layers : plan_layers(c->policy, c->backend);
     struct run_request request;
 
     if (!publish_run(c, run))
@@ -174,7 +177,8 @@ static void forget_plan(abx_command *c)
     c->config = NULL;
 }
 
-int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err)
+int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct net_run **ret_net,
+                          abx_error **err)
 {
     _arena_ struct arena arena = { 0 };
     _fd_ int cwd_fd = -1;
@@ -189,8 +193,9 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_err
 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
+            code = net_join(c->manager, run, &c->settings, ret_net, err);
             forget_plan(c);
-            return ABX_OK;
+            return code;
         }
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);

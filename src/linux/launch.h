@@ -35,6 +35,9 @@ struct launch {
     int netns_helper;  /* its pid; 0: none (any more) */
     long netns_result; /* what it leaves: a descriptor of the namespace, or -errno */
 
+    int wrapper_fd;        /* the wrapper's program, or -1 */
+    uint32_t wrapper_slot; /* where its slot lies in it */
+
     const char *object; /* what the running step works on; named in its error */
     long command_error; /* written by the command's process before it ends: -errno of exec */
     const char *command_step;
@@ -51,11 +54,15 @@ long netns_loopback(struct launch *l);
 #define NETNS_SHARED_FDS 256
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
+/* The proxy's listeners on the loopback: how many, or -errno. */
+long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
 long view_prepare(struct launch *l);
 long streams_confine(struct launch *l);         /* before mount_view closes the mounts */
 void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
+/* A program that covers op->path, detached. */
+long wrap_make(struct launch *l, const struct mount_op *op, uint32_t number);
 long dev_mount(struct launch *l, const struct mount_op *op);
 long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);

@@ -23,7 +23,8 @@
 #define TREE_NONE     (-1)
 #define TREE_ATTACHED (-2) /* and closed: there may be more of them than descriptors */
 
-#define VIEW_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define MS_BIND_FLAG 4096
+#define VIEW_ATTRS   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct view {
     struct launch *l;
@@ -33,12 +34,17 @@ struct view {
     struct file_id mask_dir, mask_file;
     int *trees; /* per operation: the detached copy, later the mount; or one of TREE_* */
     int mask_fd;
+    const char *sibling; /* a mask in parent, by its name there; NULL: none … */
+    uint32_t sibling_kind;
+    bool entered;    /* … and we are in parent */
+    int cwd;         /* where we were before */
     bool holds_made; /* the host has made the placeholders */
 };
 
 static bool op_is_bind(const struct mount_op *op)
 {
-    return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_BIND_RO || op->kind == MOUNT_PIN;
+    return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_BIND_RO || op->kind == MOUNT_PIN ||
+           op->kind == MOUNT_COPY || op->kind == MOUNT_WRAP;
 }
 
 static bool op_is_mask(const struct mount_op *op)
@@ -81,6 +87,8 @@ static long view_parent(struct view *v, const char *path, const char **ret_name)
     v->parent = path;
     v->parent_len = len;
     v->parent_fd = (int)fd;
+    v->sibling = NULL;
+    v->entered = false;
     return fd;
 }
 
@@ -88,8 +96,10 @@ static long view_parent(struct view *v, const char *path, const char **ret_name)
  */
 static void view_changed(struct view *v, const char *path)
 {
-    if (v->parent_fd >= 0 && v->parent_len >= text_len(path) && text_has_prefix(v->parent, path))
+    if (v->parent_fd >= 0 && v->parent_len >= text_len(path) && text_has_prefix(v->parent, path)) {
         v->parent_fd = -1;
+        v->sibling = NULL;
+    }
 }
 
 static long view_open(struct view *v, const char *path)
@@ -102,7 +112,7 @@ static long view_open(struct view *v, const char *path)
 
 static long open_entry(struct view *v, const struct mount_op *op)
 {
-    return check_entry(op, view_open(v, op->path));
+    return check_entry(op, view_open(v, op->kind == MOUNT_COPY ? op->text : op->path));
 }
 
 static bool op_may_miss(const struct mount_op *op, long r)
@@ -111,10 +121,10 @@ static bool op_may_miss(const struct mount_op *op, long r)
 }
 
 /* The launcher's own working directory: reachable even where its parents are not. */
-static long open_cwd(const struct mount_op *op)
+static long open_cwd(const struct view *v, const struct mount_op *op)
 {
     return check_entry(
-        op, SYS4(__NR_openat, SYS_AT_FDCWD, ".", SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0));
+        op, SYS4(__NR_openat, v->cwd, ".", SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0));
 }
 
 /* (1) */
@@ -130,7 +140,7 @@ static long take_copies(struct view *v)
         if (!op_is_bind(op) || (op->kind != MOUNT_BIND_RW && !(op->flags & MOUNT_EARLY)))
             continue;
 
-        long fd = op->flags & MOUNT_CWD ? open_cwd(op) : open_entry(v, op);
+        long fd = op->flags & MOUNT_CWD ? open_cwd(v, op) : open_entry(v, op);
         if (op_may_miss(op, fd))
             continue;
         if (fd < 0)
@@ -142,7 +152,7 @@ static long take_copies(struct view *v)
         v->trees[i] = (int)tree;
 
         uint64_t set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-        if (op->kind == MOUNT_BIND_RO)
+        if (op->kind == MOUNT_BIND_RO || op->kind == MOUNT_COPY)
             set |= MOUNT_ATTR_RDONLY;
         long r = mountapi_set((int)tree, set, true);
         if (r < 0)
@@ -185,6 +195,8 @@ static long tree_for(struct view *v, uint32_t i, int target)
 
     if (v->trees[i] >= 0)
         return v->trees[i];
+    if (op->kind == MOUNT_WRAP)
+        return wrap_make(v->l, op, i);
 
     long tree = mountapi_clone(target);
     if (tree < 0 || op->kind == MOUNT_PIN)
@@ -221,6 +233,30 @@ static bool is_unmakeable(const struct mount_op *op, int parent)
     return r == -EACCES || r == -EROFS;
 }
 
+/* Into the directory of the masks, where their names alone lead to them. */
+static bool enter_parent(struct view *v)
+{
+    if (v->cwd == SYS_AT_FDCWD) {
+        long fd = TRY4(__NR_openat, SYS_AT_FDCWD, ".", SYS_O_PATH | SYS_O_CLOEXEC, 0);
+        if (fd < 0)
+            return false;
+        v->cwd = (int)fd;
+    }
+    v->entered = v->entered || TRY1(__NR_fchdir, v->parent_fd) == 0;
+    return v->entered;
+}
+
+/*
+ * A mask next to another of its kind is a copy of that, by one old call in place of two new ones
+ * with a descriptor. Both names are followed anew, so either may lead anywhere by now: then (5)
+ * ends the run. Whatever else fails here is tried again, and told, the long way.
+ */
+static bool mask_from_sibling(struct view *v, const struct mount_op *op, const char *name)
+{
+    return op_is_mask(op) && v->sibling && v->sibling_kind == op->kind && enter_parent(v) &&
+           TRY5(__NR_mount, v->sibling, name, 0, MS_BIND_FLAG, 0) == 0;
+}
+
 /*
  * Masks and placeholders go by name, without opening what is there: whatever it is, it is to be
  * covered, and (5) makes sure that the name leads to the cover.
@@ -237,6 +273,10 @@ static long apply_on_name(struct view *v, uint32_t i)
         return 0;
     if (parent < 0)
         return parent;
+    if (mask_from_sibling(v, op, name)) {
+        v->trees[i] = TREE_ATTACHED;
+        return 0;
+    }
     bool mask = op_is_mask(op);
     long tree = mask ? mountapi_clone_at(v->mask_fd, op->kind == MOUNT_MASK_DIR ? "d" : "f")
                      : mountapi_clone_at((int)parent, name);
@@ -252,6 +292,10 @@ static long apply_on_name(struct view *v, uint32_t i)
         return 0;
     }
     view_changed(v, op->path);
+    if (r >= 0 && mask && v->parent_fd >= 0) {
+        v->sibling = name;
+        v->sibling_kind = op->kind;
+    }
     return r;
 }
 
@@ -268,7 +312,7 @@ static long apply_on_entry(struct view *v, uint32_t i)
 
     long target = early ? view_open(v, op->path) : open_entry(v, op);
     if (target == -EACCES && (op->flags & MOUNT_CWD))
-        target = open_cwd(op);
+        target = open_cwd(v, op);
     if (op_may_miss(op, target))
         return 0;
     if (target < 0)
@@ -371,8 +415,8 @@ static long seal_covers(struct view *v)
 
 /*
  * (5) What lies at the name is the mount that was put there. Only needed where somebody else may
- * write meanwhile: an entry that was planned by its inode, or a placeholder (whose name must lead
- * to a mount; nobody but us makes any here).
+ * write meanwhile: a mask, an entry that was planned by its inode, or a placeholder (whose name must
+ * lead to a mount; nobody but us makes any here).
  */
 static long verify_want(const struct view *v, uint32_t i, struct file_id *ret)
 {
@@ -392,7 +436,7 @@ static long verify_op(struct view *v, uint32_t i)
     bool held = op->flags & MOUNT_HELD;
     struct file_id want = { 0 }, got;
 
-    if (v->trees[i] == TREE_NONE || (!op_is_bind(op) && !op_is_mask(op)) || (!op->ino && !held))
+    if (v->trees[i] == TREE_NONE || !(op_is_mask(op) || held || (op_is_bind(op) && op->ino)))
         return 0;
     v->l->object = op->path;
     long r = verify_want(v, i, &want);
@@ -468,7 +512,7 @@ static long allow_descriptors(struct launch *l)
 
 long mount_view(struct launch *l)
 {
-    struct view v = { .l = l, .mask_fd = -1, .parent_fd = -1 };
+    struct view v = { .l = l, .mask_fd = -1, .parent_fd = -1, .cwd = SYS_AT_FDCWD };
     const struct plan *p = &l->plan;
 
     v.trees = launch_alloc(l, p->mount_count + 1, sizeof *v.trees);

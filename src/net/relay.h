@@ -28,6 +28,8 @@ struct relay_pipe {
 };
 
 struct relay_pool { /* zeroed is empty and ready */
+    uint32_t
+        chunk; /* bytes read at once while they are copied; 0: RELAY_CHUNK, which is the most */
     union relay_buffer *spare;
     unsigned spare_count;
     struct relay_pipe pipes[RELAY_PIPES]; /* empty ones */
@@ -65,7 +67,7 @@ struct relay {
 enum relay_step {
     RELAY_WAIT,   /* nothing more can be done now */
     RELAY_MORE,   /* call again; others first */
-    RELAY_ENDED,  /* both directions are closed */
+    RELAY_ENDED,  /* all was said both ways; close both */
     RELAY_FAILED, /* a side is broken; close both */
 };
 

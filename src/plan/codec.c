@@ -195,7 +195,7 @@ static void code_rules(struct coder *c, struct plan *p)
                                              sizeof *rules);
 
     for (uint32_t i = 0; i < p->rule_count && !c->bad; i++) {
-        code_enum(c, &rules[i].grant, GRANT_DEVICE + 1);
+        code_enum(c, &rules[i].grant, GRANT_COUNT);
         code_u32(c, &rules[i].flags);
         code_str(c, &rules[i].path);
     }
@@ -240,6 +240,7 @@ static void code_plan(struct coder *c, struct plan *p)
     code_u32(c, &p->tty_rows);
     code_u32(c, &p->tty_columns);
     code_u32(c, &p->network_shared);
+    code_u32(c, &p->proxied);
     code_u32(c, &p->nested);
     code_u32(c, &p->map_all_ids);
     code_u32(c, &p->uid);
@@ -255,6 +256,7 @@ static void code_plan(struct coder *c, struct plan *p)
     code_limits(c, p);
     code_strings(c, &p->argv_count, &p->argv);
     code_strings(c, &p->env_count, &p->env);
+    code_strings(c, &p->word_count, &p->words);
     code_filter(c, &p->filter);
     code_filter(c, &p->init_filter);
 }

@@ -63,12 +63,30 @@ static bool set_secrets(const struct env_result *env, struct arena *arena, struc
     return names != NULL;
 }
 
+/* Mounts are in the order of their paths: the last one above a file says what is there. */
+static bool is_seen(const struct plan *plan, const char *file)
+{
+    bool seen = true;
+
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (path_is_beneath(file, plan->mounts[i].path))
+            seen = plan->mounts[i].kind <= MOUNT_PIN; /* the host's own */
+    return seen;
+}
+
 static int32_t set_env(const struct policy *policy, const struct facts *facts,
                        const struct plan_request *request, struct arena *arena, struct plan *plan,
                        abx_error **err)
 {
+    bool helped = request->helper && is_seen(plan, request->helper);
+    const struct env_request wanted = {
+        request->envp,
+        !plan->proxied ? NULL
+        : helped       ? request->helper_env
+                       : request->proxy_env,
+    };
     struct env_result env;
-    int32_t r = env_compile(policy, facts, request->envp, arena, &env, err);
+    int32_t r = env_compile(policy, facts, &wanted, arena, &env, err);
 
     if (r != ABX_OK)
         return r;
@@ -78,10 +96,12 @@ static int32_t set_env(const struct policy *policy, const struct facts *facts,
     return set_secrets(&env, arena, plan) ? ABX_OK : err_nomem(err);
 }
 
-uint32_t plan_layers(const struct policy *policy)
+uint32_t plan_layers(const struct policy *policy, uint32_t backend)
 {
     uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
+    if (backend == BACKEND_LANDLOCK)
+        return LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_LIMITS);
     if (policy->network == NETWORK_ALLOWED)
         layers &= ~LAYER_BIT(LAYER_NETNS);
     /* A Landlock domain that handles files may not mount: nested sandboxes could not be built. */
@@ -93,10 +113,17 @@ uint32_t plan_layers(const struct policy *policy)
 static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
-    const struct seccomp_options options = { policy->unix_sockets, policy->nested };
+    bool inner = request->backend == BACKEND_LANDLOCK;
+    const struct seccomp_options options = {
+        .unix_sockets = policy->unix_sockets,
+        .nested = policy->nested && !inner, /* the outer one's filter decides */
+        .offline = inner && policy->network != NETWORK_ALLOWED,
+    };
 
-    plan->layers = plan->required = plan_layers(policy);
+    plan->backend = request->backend;
+    plan->layers = plan->required = plan_layers(policy, request->backend);
     plan->network_shared = policy->network == NETWORK_ALLOWED;
+    plan->proxied = !inner && policy->network == NETWORK_FILTERED;
     plan->tty = request->tty;
     plan->nested = policy->nested;
     plan->map_all_ids = facts->is_root;
@@ -108,6 +135,27 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->cwd = facts->cwd;
     seccomp_program(&options, &plan->filter);
     seccomp_init_program(&plan->init_filter);
+}
+
+/*
+ * Inside another sandbox, what is protected or hidden by default is so already, by the outer one.
+ * What is left are grants and the rules of people.
+ */
+static int32_t take_own_facts(const struct facts *facts, struct arena *arena, struct facts *ret,
+                              abx_error **err)
+{
+    struct path_fact *own = arena_alloc(arena, facts->path_count + 1, sizeof *own);
+
+    if (!own)
+        return err_nomem(err);
+    *ret = *facts;
+    ret->paths = own;
+    ret->path_count = ret->target_count = ret->command_count = 0;
+    for (size_t i = 0; i < facts->path_count; i++)
+        if (facts->paths[i].rule->origin != ORIGIN_BUILTIN ||
+            facts->paths[i].rule->access == ACCESS_RW)
+            own[ret->path_count++] = facts->paths[i];
+    return ABX_OK;
 }
 
 int32_t plan_compile(const struct policy *policy, const struct facts *facts,
@@ -123,7 +171,15 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
         return err_nomem(err);
 
     set_scalars(policy, facts, request, plan);
-    r = mounts_compile(policy, facts, arena, plan, err);
+    struct facts own;
+    if (request->backend == BACKEND_LANDLOCK) {
+        r = take_own_facts(facts, arena, &own, err);
+        facts = &own;
+    }
+    if (r == ABX_OK)
+        r = mounts_compile(policy, facts, arena, plan, err);
+    if (request->backend == BACKEND_LANDLOCK)
+        plan->hold_count = 0; /* names that must stay absent: what is above them grants nothing */
     if (r == ABX_OK)
         r = limits_compile(policy, facts, arena, plan, err);
     if (r == ABX_OK)

@@ -37,6 +37,8 @@ const char *plan_mount_name(uint32_t kind)
         [MOUNT_DIR] = "dir",
         [MOUNT_FILE] = "file",
         [MOUNT_LINK] = "link",
+        [MOUNT_COPY] = "copy",
+        [MOUNT_WRAP] = "wrap",
     };
 
     return kind < MOUNT_KIND_COUNT ? names[kind] : "?";
@@ -44,7 +46,8 @@ const char *plan_mount_name(uint32_t kind)
 
 static const char *grant_name(uint32_t grant)
 {
-    static const char *const names[] = { "read", "write", "device" };
+    static const char *const names[GRANT_COUNT] = { "read", "write", "device", "files",
+                                                    "list", "exec",  "change" };
 
     return grant < ARRAY_LEN(names) ? names[grant] : "?";
 }
@@ -89,12 +92,14 @@ static void text_mounts(const struct plan *p, struct buf *b)
         put_escaped(b, op->path);
         if (op->kind == MOUNT_TMPFS || op->kind == MOUNT_DIR || op->kind == MOUNT_FILE)
             (void)buf_printf(b, "  mode=%04o", op->mode);
-        if (op->size)
+        if (op->size && op->kind != MOUNT_WRAP)
             (void)buf_printf(b, "  size=%llu", (unsigned long long)op->size);
         for (size_t j = 0; j < ARRAY_LEN(mount_flags); j++)
             if (op->flags & mount_flags[j].flag)
                 (void)buf_printf(b, "  %s", mount_flags[j].name);
-        (void)buf_puts(b, op->kind == MOUNT_LINK ? "  -> " : "  # ");
+        (void)buf_puts(b, op->kind == MOUNT_LINK   ? "  -> "
+                          : op->kind == MOUNT_COPY ? "  <- "
+                                                   : "  # ");
         put_escaped(b, op->text);
         (void)buf_putc(b, '\n');
     }
@@ -121,7 +126,10 @@ static void text_header(const struct plan *p, struct buf *b)
                              p->layers & LAYER_BIT(i) ? "" : "(missing)");
     (void)buf_printf(b, "\nnamespaces:\n  user      uid %u, gid %u%s\n", p->uid, p->gid,
                      p->map_all_ids ? ", all ids mapped" : "");
-    (void)buf_printf(b, "  network   %s\n", p->network_shared ? "the host's" : "none");
+    (void)buf_printf(b, "  network   %s\n",
+                     p->network_shared ? "the host's"
+                     : p->proxied      ? "none, but for the proxy on 127.0.0.1"
+                                       : "none");
     (void)buf_puts(b, "  hostname  ");
     put_escaped(b, p->hostname);
     (void)buf_printf(b, "\n  nested    %s\n", p->nested ? "allowed" : "refused");
@@ -204,7 +212,11 @@ static void json_mounts(struct json *j, const struct plan *p)
         json_object(j);
         json_pair_str(j, "kind", plan_mount_name(op->kind));
         json_pair_str(j, "path", op->path);
-        json_pair_str(j, op->kind == MOUNT_LINK ? "target" : "reason", op->text);
+        json_pair_str(j,
+                      op->kind == MOUNT_LINK   ? "target"
+                      : op->kind == MOUNT_COPY ? "source"
+                                               : "reason",
+                      op->text);
         json_key(j, "flags");
         json_array(j);
         for (size_t k = 0; k < ARRAY_LEN(mount_flags); k++)
@@ -273,7 +285,10 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_pair_uint(&j, "gid", p->gid);
     json_pair_bool(&j, "mapAllIds", p->map_all_ids);
     json_pair_bool(&j, "tty", p->tty);
-    json_pair_str(&j, "network", p->network_shared ? "allowed" : "blocked");
+    json_pair_str(&j, "network",
+                  p->network_shared ? "allowed"
+                  : p->proxied      ? "filtered"
+                                    : "blocked");
     json_pair_bool(&j, "nested", p->nested);
     json_pair_str(&j, "hostname", p->hostname);
     json_key(&j, "timeoutNs");
@@ -305,7 +320,7 @@ int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, 
         int32_t r = err_new(err, ABX_E_INVALID, "print the plan as '%.64s': unknown format",
                             format);
         err_subject(err, format);
-        err_hint(err, "text or json");
+        err_hint(err, "text, json or seatbelt");
         return r;
     }
     return out->failed ? err_nomem(err) : ABX_OK;

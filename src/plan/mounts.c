@@ -22,10 +22,11 @@
 #include "base/str.h"
 #include "plan/nodes.h"
 #include "plan/protocol.h"
+#include "plan/wraps.h"
 
 #define TMP_DEFAULT_BYTES (UINT64_C(2) << 30)
 #define COVER_BYTES       (UINT64_C(1) << 20) /* mount points only */
-#define NO_OP             UINT32_MAX
+#define NO_OP             WRAPS_NO_OP
 
 enum region_state { REGION_OPEN, REGION_WRITABLE, REGION_HIDDEN, REGION_PRIVATE, REGION_SYSTEM };
 
@@ -50,6 +51,7 @@ struct walk {
     struct region *regions;
     const char **mounted; /* what is a mount, a pin or a made directory, above the current node */
     const char **held;    /* placeholders */
+    uint32_t *wraps;      /* the operation of each target; NO_OP: hidden, so not covered */
     size_t op_count, op_room, rule_count, rule_room;
     size_t region_count, region_room, mounted_count, mounted_room, held_count, held_room;
 };
@@ -157,9 +159,18 @@ static void add_between(struct walk *w, const char *path, uint32_t kind, uint32_
     }
 }
 
+/* Whether path lies right in the directory that was mounted or made last. */
+static bool is_next_to_mount(const struct walk *w, const char *path)
+{
+    const char *above = last_mounted(w);
+    size_t len = above[1] ? strlen(above) : 0;
+
+    return !path[len] || !strchr(path + len + 1, '/');
+}
+
 static void add_pins(struct walk *w, const char *path, const char *why)
 {
-    if (here(w)->state == REGION_WRITABLE)
+    if (here(w)->state == REGION_WRITABLE && !is_next_to_mount(w, path))
         add_between(w, path, MOUNT_PIN, 0, arena_printf(w->arena, "holds %s", why));
 }
 
@@ -274,10 +285,12 @@ static void cover_run(struct walk *w, const struct node *n)
     op->mode = 0755;
     op->size = COVER_BYTES;
     op->flags = MOUNT_SEAL;
-    if (str_eq(n->path, "/run")) {
-        add_op(w, MOUNT_DIR, "/run/agentbox", "of this sandbox")->mode = 0555;
-        add_op(w, MOUNT_FILE, "/run/agentbox/inside", "marks the sandbox")->mode = 0444;
-    }
+    if (!str_eq(n->path, "/run"))
+        return;
+    const char *own = w->facts->own_dir ? w->facts->own_dir : "/run/agentbox";
+    add_op(w, MOUNT_DIR, own, "of this sandbox")->mode = 0111;
+    add_op(w, MOUNT_FILE, arena_printf(w->arena, "%s/inside", own), "marks the sandbox")->mode =
+        0444;
 }
 
 static void visit_cover(struct walk *w, const struct node *n)
@@ -368,6 +381,24 @@ static void visit_keep(struct walk *w, const struct node *n)
     add_op(w, MOUNT_LINK, n->path, n->target);
 }
 
+/* Whatever else was to be mounted on the program, its cover is as strict. */
+static void visit_wrap(struct walk *w, const struct node *n)
+{
+    struct mount_op *op = w->op_count ? &w->ops[w->op_count - 1] : NULL;
+
+    if (region_access(here(w)) == ACCESS_EXCLUDE || !w->wraps)
+        return;
+    if (!op || !str_eq(op->path, n->path)) {
+        add_pins(w, n->path, n->why);
+        op = add_op(w, MOUNT_WRAP, n->path, n->why);
+        add_mounted(w, n->path);
+    }
+    *op = (struct mount_op){
+        .kind = MOUNT_WRAP, .path = n->path, .text = n->why, .dev = n->dev, .ino = n->ino
+    };
+    w->wraps[n->place] = (uint32_t)w->op_count - 1;
+}
+
 static int32_t visit_cwd(struct walk *w, const struct node *n)
 {
     const struct region *r = here(w);
@@ -375,11 +406,7 @@ static int32_t visit_cwd(struct walk *w, const struct node *n)
     if (region_access(r) != ACCESS_EXCLUDE ||
         (r->state != REGION_HIDDEN && str_eq(r->path, n->path)))
         return ABX_OK;
-    int32_t code = err_new(w->err, ABX_E_INVALID, "working directory '%s': hidden in the sandbox",
-                           n->path);
-    err_subject(w->err, n->path);
-    err_hint(w->err, "grant it with --ro or --rw, or start elsewhere with -C DIR");
-    return code;
+    return nodes_refuse_cwd(n->path, w->err);
 }
 
 static int32_t visit(struct walk *w, const struct node *n)
@@ -406,6 +433,9 @@ static int32_t visit(struct walk *w, const struct node *n)
         break;
     case NODE_PIN:
         visit_pin(w, n);
+        break;
+    case NODE_WRAP:
+        visit_wrap(w, n);
         break;
     case NODE_CWD:
         return visit_cwd(w, n);
@@ -490,6 +520,14 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
 
     if (r != ABX_OK)
         return r;
+    w.wraps = arena_alloc(arena, facts->target_count + 1, sizeof *w.wraps);
+    if (!w.wraps)
+        return err_nomem(err);
+    memset(w.wraps, 0xff, facts->target_count * sizeof *w.wraps); /* NO_OP */
+    w.op_room = count + 32;
+    w.ops = arena_alloc(arena, w.op_room, sizeof *w.ops);
+    if (!w.ops)
+        return err_nomem(err);
     add_region(&w, (struct region){ .path = "/",
                                     .state = REGION_OPEN,
                                     .uncapped = ACCESS_RO,
@@ -511,5 +549,5 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
     plan->mount_count = (uint32_t)w.op_count;
     plan->rules = w.rules;
     plan->rule_count = (uint32_t)w.rule_count;
-    return ABX_OK;
+    return facts->command_count ? wraps_compile(policy, facts, w.wraps, arena, plan, err) : ABX_OK;
 }

@@ -60,7 +60,7 @@ static bool path_is_reserved(const struct facts *f, const char *path)
         return true;
     if (is_below_place(f, PLACE_DEV, path) && !is_below_place(f, PLACE_SHM, path))
         return true;
-    return is_place(f, PLACE_RUN, path) || path_is_beneath(path, NODE_MARKER_DIR);
+    return is_place(f, PLACE_RUN, path) || str_has_prefix(path, NODE_MARKER_DIR);
 }
 
 const char *nodes_cwd_refusal(const struct policy *policy, const struct facts *facts)
@@ -78,6 +78,16 @@ const char *nodes_cwd_refusal(const struct policy *policy, const struct facts *f
         is_below_place(facts, PLACE_SYS, cwd))
         return "the working directory belongs to the system";
     return NULL;
+}
+
+int32_t nodes_refuse_cwd(const char *cwd, abx_error **err)
+{
+    int32_t code = err_new(err, ABX_E_INVALID, "working directory '%s': hidden in the sandbox",
+                           cwd);
+
+    err_subject(err, cwd);
+    err_hint(err, "grant it with --ro or --rw, or start elsewhere with -C DIR");
+    return code;
 }
 
 static struct node *add_node(struct collector *c, enum node_kind kind, const char *path)
@@ -324,6 +334,13 @@ static void add_entries(struct collector *c)
         n->ino = k->ino;
         n->why = keep ? "needed by programs" : "below '/'";
     }
+    for (size_t i = 0; i < f->target_count; i++) {
+        struct node *n = add_node(c, NODE_WRAP, f->targets[i].path);
+        n->place = (uint32_t)i;
+        n->dev = f->targets[i].dev;
+        n->ino = f->targets[i].ino;
+        n->why = "commands";
+    }
     add_node(c, NODE_CWD, f->cwd)->why = "working directory";
 }
 
@@ -418,6 +435,15 @@ static size_t pick_winners(struct node *nodes, size_t count)
     return out;
 }
 
+static void sort_nodes(struct node *nodes, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare_nodes(&nodes[i - 1], &nodes[i]) > 0) {
+            qsort(nodes, count, sizeof *nodes, compare_nodes);
+            return;
+        }
+}
+
 /* Restrictions on absent paths become holds; grants of absent paths have done their work. */
 static int32_t make_holds(struct collector *c)
 {
@@ -440,7 +466,7 @@ static int32_t make_holds(struct collector *c)
         c->nodes[out++] = n;
     }
     c->count = out;
-    qsort(c->nodes, c->count, sizeof *c->nodes, compare_nodes);
+    sort_nodes(c->nodes, c->count); /* mostly in order already */
     return ABX_OK;
 }
 
@@ -449,7 +475,7 @@ int32_t nodes_collect(const struct policy *policy, const struct facts *facts, st
 {
     struct collector c = { .policy = policy, .facts = facts, .arena = arena, .err = err };
     size_t n = facts->path_count + PLACE_COUNT + facts->keep_count + facts->proc_count +
-               facts->top_count + 1;
+               facts->top_count + facts->target_count + 1;
 
     for (size_t i = 0; i < facts->path_count; i++)
         n += facts->paths[i].pin_count;

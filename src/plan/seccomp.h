@@ -12,6 +12,7 @@
 struct seccomp_options {
     bool unix_sockets; /* AF_UNIX sockets by name allowed */
     bool nested;       /* new namespaces and the mount API allowed */
+    bool offline;      /* no Internet sockets: where there is no network namespace to be empty */
 };
 
 /* The filter of the command, for the CPU this code was compiled for. */

@@ -201,7 +201,8 @@ static const struct check personality_checks[] = {
 /*
  * AF_INET and AF_INET6: the network namespace decides what they reach. AF_NETLINK only for
  * NETLINK_ROUTE, which getifaddrs() needs. AF_UNIX reaches the host through any socket whose path
- * is visible, so it needs the option.
+ * is visible, so it needs the option. Offline there are no Internet sockets at all: that kernel has
+ * no such protocol.
  */
 #define FAMILY_UNIX    1u
 #define FAMILY_INET    2u
@@ -211,6 +212,16 @@ static const struct check socket_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
     { IS(0, FAMILY_INET), RET_ALLOW },
     { IS(0, FAMILY_INET6), RET_ALLOW },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+static const struct check socket_offline_checks[] = {
+    { IS(0, FAMILY_UNIX), REFUSE },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+static const struct check socket_unix_offline_checks[] = {
+    { IS(0, FAMILY_UNIX), RET_ALLOW },
     { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
     { IS(2, 0), RET_ALLOW },
 };
@@ -277,6 +288,9 @@ static struct checks action_checks(enum seccomp_action action, const struct secc
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
     case SECCOMP_SOCKET:
+        if (o->offline)
+            return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
+                                   : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
         return o->unix_sockets ? CHECKS(socket_unix_checks, RET_ERRNO(E_PROTONOSUPPORT))
                                : CHECKS(socket_checks, RET_ERRNO(E_PROTONOSUPPORT));
     case SECCOMP_SOCKETPAIR:

@@ -56,9 +56,10 @@ struct seccomp_target {
 };
 
 /* The programs that are generated: the command's by its options, then that of pid 1. */
-#define SECCOMP_PROGRAM(unix_sockets, nested) (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u))
-#define SECCOMP_PROGRAM_INIT                  4u
-#define SECCOMP_PROGRAM_COUNT                 5u
+#define SECCOMP_PROGRAM(unix_sockets, nested, offline)                                             \
+    (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u) | ((offline) ? 4u : 0u))
+#define SECCOMP_PROGRAM_INIT  8u
+#define SECCOMP_PROGRAM_COUNT 9u
 extern const struct plan_filter seccomp_programs[SECCOMP_PROGRAM_COUNT];
 
 /* No number in a table reaches this. */

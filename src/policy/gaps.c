@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What this version cannot do yet. A row goes when its feature comes. Values that change nothing
- * (the default, an empty list) are fine, and so is what the network mode makes meaningless: with no
- * network at all no list of hosts can be broken.
+ * (the default, an empty list) are fine. At the end, what no version could do: deny hosts of a
+ * network that is not filtered.
  */
 #include "policy/gaps.h"
 
@@ -13,13 +13,9 @@ static const struct gap {
     const char *harmless; /* scalars: the value that changes nothing */
     const char *what;
 } gaps[] = {
-    { KEY_COMMANDS, NULL, "there are no command wrappers" },
     { KEY_DOCKER, "false", "no socket of the host is let in" },
     { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },
     { KEY_ALLOW_SOCKETS, NULL, "no socket of the host is let in" },
-    { KEY_MITM_DOMAINS, NULL, "there is no filtering proxy" },
-    { KEY_MITM_SOCKET, "", "there is no filtering proxy" },
-    { KEY_UPSTREAM_PROXY, "", "there is no filtering proxy" },
 };
 
 static int32_t refuse(const struct settings_entry *e, const char *what, abx_error **err)
@@ -43,10 +39,13 @@ int32_t gaps_check(const struct layers *layers, abx_error **err)
             return refuse(e, gaps[i].what, err);
     }
     e = layers->last[KEY_DENIED_DOMAINS];
-    if (!e)
-        e = layers->last[KEY_ALLOWED_DOMAINS];
-    const struct settings_entry *mode = layers->last[KEY_NETWORK];
-    if (!e || (mode && str_eq(mode->value, "blocked")))
+    if (!e || !str_eq(layers_value(layers, KEY_NETWORK), "allowed"))
         return ABX_OK;
-    return refuse(e, "there is no filtering proxy", err);
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                        "%s: 'network.deniedDomains' cannot be kept: the host's network is not "
+                        "filtered",
+                        e->source);
+    err_subject(err, "network.deniedDomains");
+    err_hint(err, "--network filtered, or leave it out");
+    return r;
 }

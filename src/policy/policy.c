@@ -5,7 +5,7 @@
  * Trusts that settings hold what settings.c lets in. Scalars: the value of the strongest layer
  * that has one, else the preset's (default, development, ci), else the schema's. Lists: preset
  * rows, then the entries of each layer, each with its origin; who wins for a path is decided later,
- * by precedence.h. Refuses network.mode filtered, which this version cannot keep.
+ * by precedence.h.
  */
 #include "policy/policy.h"
 
@@ -149,20 +149,62 @@ static int32_t collect_env(const struct layers *l, struct arena *a, struct polic
     return ABX_OK;
 }
 
+enum command_kind command_read(const char *entry, size_t *ret_name_len)
+{
+    const char *value = entry + (*ret_name_len = strcspn(entry, "=")) + 1;
+
+    if (str_eq(value, "false"))
+        return COMMAND_BLOCK;
+    if (str_eq(value, "true"))
+        return COMMAND_RAW;
+    return value[0] == '@' ? COMMAND_GUARD : COMMAND_SCRIPT;
+}
+
+/* The last entry of a name counts. */
+static bool is_replaced(const struct layers *l, size_t at, size_t name_len)
+{
+    for (size_t i = at + 1; i < l->count; i++)
+        if (l->entries[i]->key == KEY_COMMANDS &&
+            strncmp(l->entries[i]->value, l->entries[at]->value, name_len + 1) == 0)
+            return true;
+    return false;
+}
+
+static int32_t collect_commands(const struct layers *l, struct arena *a, struct policy *p,
+                                abx_error **err)
+{
+    struct policy_command *commands = arena_alloc(a, l->count, sizeof *commands);
+
+    if (!commands)
+        return err_nomem(err);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct settings_entry *e = l->entries[i];
+        size_t len;
+        if (e->key != KEY_COMMANDS)
+            continue;
+        enum command_kind kind = command_read(e->value, &len);
+        if (kind == COMMAND_RAW || is_replaced(l, i, len))
+            continue;
+        struct policy_command *c = &commands[p->command_count++];
+        *c = (struct policy_command){ kind, e->origin, arena_strndup(a, e->value, len),
+                                      arena_strdup(a, e->value + len + 1),
+                                      arena_strdup(a, e->source) };
+        if (!c->name || !c->text || !c->source)
+            return err_nomem(err);
+    }
+    p->commands = commands;
+    return ABX_OK;
+}
+
 static int32_t choose_network(const struct layers *l, struct arena *a, struct policy *p,
                               abx_error **err)
 {
     const struct settings_entry *e = l->last[KEY_NETWORK];
     const char *mode = layers_value(l, KEY_NETWORK);
 
-    if (str_eq(mode, "filtered")) {
-        int32_t r = err_new(err, ABX_E_UNSUPPORTED,
-                            "network mode 'filtered': this version has no filtering proxy");
-        err_subject(err, "network.mode");
-        err_hint(err, "use --network blocked or --network allowed");
-        return r;
-    }
-    p->network = str_eq(mode, "allowed") ? NETWORK_ALLOWED : NETWORK_BLOCKED;
+    p->network = str_eq(mode, "allowed")    ? NETWORK_ALLOWED
+                 : str_eq(mode, "filtered") ? NETWORK_FILTERED
+                                            : NETWORK_BLOCKED;
     if (!e)
         e = l->last[KEY_PRESET];
     p->network_origin = e ? e->origin : (uint32_t)ORIGIN_BUILTIN;
@@ -210,6 +252,8 @@ int32_t policy_build_layers(const struct layers *l, const char *const *guards, s
         r = collect_rules(l, guards, arena, p, err);
     if (r == ABX_OK)
         r = collect_env(l, arena, p, err);
+    if (r == ABX_OK)
+        r = collect_commands(l, arena, p, err);
     if (r == ABX_OK)
         *ret = p;
     return r;

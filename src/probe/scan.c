@@ -10,6 +10,7 @@
  * rule lifts.
  */
 #include "probe/scan.h"
+#include "probe/inside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,7 +53,7 @@ int32_t scan_count(struct scan *s, const char *what)
 static int32_t push_fact(struct scan *s, struct path_fact fact)
 {
     if (s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 256;
+        size_t room = s->room ? 2 * s->room : 256 + s->policy->rule_count;
         struct path_fact *grown = arena_alloc(s->arena, room, sizeof *grown);
         if (!grown)
             return err_nomem(s->err);
@@ -286,38 +287,6 @@ static int32_t find_procs(struct scan *s)
     return ABX_OK;
 }
 
-/* What of /run programs need: the systems of NixOS, and where resolv.conf really lies. */
-static int32_t find_keeps(struct scan *s)
-{
-    static const char *const names[] = { "/run/booted-system", "/run/current-system",
-                                         "/run/opengl-driver", "/run/opengl-driver-32" };
-    struct keep_fact *keeps = arena_alloc(s->arena, ARRAY_LEN(names) + 1, sizeof *keeps);
-    struct resolved where;
-    char target[4096];
-    size_t n = 0;
-
-    if (!keeps)
-        return err_nomem(s->err);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        ssize_t len = readlink(names[i], target, sizeof target);
-        if (len <= 0 || len == (ssize_t)sizeof target)
-            continue;
-        keeps[n] = (struct keep_fact){ .path = names[i],
-                                       .target = arena_strndup(s->arena, target, (size_t)len) };
-        if (!keeps[n++].target)
-            return err_nomem(s->err);
-    }
-    int32_t r = resolve_path(s->arena, &s->root, "/etc/resolv.conf", &where, s->err);
-    if (r != ABX_OK)
-        return r;
-    if (where.exists && !where.denied && !where.is_dir && s->facts->places[PLACE_RUN] &&
-        path_is_beneath(where.path, s->facts->places[PLACE_RUN]))
-        keeps[n++] = (struct keep_fact){ .path = where.path, .dev = where.dev, .ino = where.ino };
-    s->facts->keeps = keeps;
-    s->facts->keep_count = n;
-    return ABX_OK;
-}
-
 /* ---- rules ---- */
 
 /* Splits "~…" off: the directory that it means, and the rest, relative to it. */
@@ -377,6 +346,15 @@ static int32_t nursery_is_over(struct scan *s, const struct policy_rule *nursery
     return r;
 }
 
+int32_t scan_locate(struct scan *s, const struct policy_rule *rule, struct resolved *ret)
+{
+    struct resolve_base base = rule->text[0] == '/' ? s->root : s->cwd;
+    const char *rest = rule->text;
+    int32_t r = rule->text[0] == '~' ? expand_home(s, rule, &base, &rest) : ABX_OK;
+
+    return r == ABX_OK ? resolve_path(s->arena, &base, rest, ret, s->err) : r;
+}
+
 static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
 {
     struct resolve_base base = rule->text[0] == '/' ? s->root : s->cwd;
@@ -397,7 +375,8 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
     if ((rule->flags & (RULE_IF_PRESENT | RULE_GLOB)) == RULE_IF_PRESENT &&
         resolve_is_absent(&base, rest))
         return ABX_OK;
-    r = resolve_path(s->arena, &base, rest, &where, s->err);
+    r = rest[0] == '/' ? scan_resolve(s, rest, &where)
+                       : resolve_path(s->arena, &base, rest, &where, s->err);
     if (r != ABX_OK || !(rule->flags & RULE_GLOB))
         return r == ABX_OK ? scan_add(s, rule, &where) : r;
 
@@ -442,7 +421,9 @@ static int32_t protect_own(struct scan *s)
             r = protect_own_dir(s, s->home.path, table[i].below_home, table[i].access);
     }
     (void)snprintf(name, sizeof name, "agentbox-%u", s->facts->uid);
-    return r == ABX_OK ? protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE) : r;
+    if (r == ABX_OK)
+        r = protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE);
+    return r == ABX_OK && inside_sandbox() ? protect_own_dir(s, "/tmp", name, ACCESS_EXCLUDE) : r;
 }
 
 static int32_t add_top(struct scan *s, struct keep_fact **top, size_t *room, const char *name,
@@ -587,13 +568,17 @@ int32_t scan_facts_within(const struct scan_budget *budget, const struct policy 
     if (r == ABX_OK)
         r = find_procs(&s);
     if (r == ABX_OK)
-        r = find_keeps(&s);
+        r = scan_keeps(&s);
+    if (r == ABX_OK)
+        r = scan_commands(&s);
     if (r == ABX_OK)
         r = scan_rules(&s);
     if (r != ABX_OK)
         return r;
     s.facts->paths = s.paths;
     s.facts->path_count = s.count;
+    s.facts->patterns = s.patterns;
+    s.facts->pattern_count = s.pattern_count;
     *ret = s.facts;
     return ABX_OK;
 }

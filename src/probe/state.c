@@ -2,7 +2,8 @@
 /*
  * $XDG_STATE_HOME/agentbox, else ~/.local/state/agentbox; where neither can be had (no home, a
  * read-only one), $XDG_RUNTIME_DIR/agentbox, else /var/tmp/agentbox-UID. The policy hides all of
- * them (policy/presets.c); whoever opens one checks its owner and mode.
+ * them (policy/presets.c); whoever opens one checks its owner and mode. A run inside another finds
+ * them hidden, and has its own in the outer one's /tmp.
  */
 #include "probe/state.h"
 
@@ -15,8 +16,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "probe/inside.h"
 
-#define STATE_CANDIDATES 4
+#define STATE_CANDIDATES 5
 
 const char *const *state_directories(struct arena *a, const char *home)
 {
@@ -33,6 +35,8 @@ const char *const *state_directories(struct arena *a, const char *home)
     if (runtime && runtime[0] == '/')
         list[n++] = arena_printf(a, "%s/agentbox", runtime);
     list[n++] = arena_printf(a, "/var/tmp/agentbox-%u", (unsigned)geteuid());
+    if (inside_sandbox())
+        list[n++] = arena_printf(a, "/tmp/agentbox-%u", (unsigned)geteuid());
     for (size_t i = 0; i < n; i++)
         if (!list[i])
             return NULL;

@@ -38,9 +38,37 @@ int64_t run_now_ns(void)
     return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
+static void forget_listeners(struct run *r)
+{
+    for (size_t i = 0; i < LISTENER_COUNT; i++)
+        r->listeners[i] = -1;
+}
+
+size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT])
+{
+    size_t n = 0;
+
+    while (n < LISTENER_COUNT && r->listeners[n] >= 0) {
+        fds[n] = r->listeners[n];
+        n++;
+    }
+    forget_listeners(r);
+    return n;
+}
+
+static void close_listeners(struct run *r)
+{
+    for (size_t i = 0; i < LISTENER_COUNT; i++)
+        fd_close(r->listeners[i]);
+    forget_listeners(r);
+}
+
 void run_init(struct run *r)
 {
-    *r = (struct run){ .pidfd = -1, .status_fd = -1, .lifeline_fd = -1, .tty_fd = -1 };
+    *r = (struct run){
+        .pidfd = -1, .status_fd = -1, .lifeline_fd = -1, .tty_fd = -1, .side_fd = -1
+    };
+    forget_listeners(r);
     (void)pthread_mutex_init(&r->lock, NULL);
     hold_init(&r->hold);
     cgroup_init(&r->cgroup);
@@ -70,15 +98,20 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-static int take_passed_fd(struct msghdr *header)
+void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(header);
-    int fd = -1;
 
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len >= CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    return fd;
+    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
+        fds[i] = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(fds, CMSG_DATA(c), MIN_OF(c->cmsg_len - CMSG_LEN(0), STATUS_MAX_FDS * sizeof *fds));
+}
+
+static void close_passed_fds(const int fds[STATUS_MAX_FDS])
+{
+    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
+        fd_close(fds[i]);
 }
 
 /* Nobody writes any more: what is in the pipes now is all. */
@@ -102,7 +135,7 @@ static void on_exited(struct run *r, const struct status_msg *msg)
     drain_streams(r);
 }
 
-static void handle_message(struct run *r, const struct status_msg *msg, int fd)
+static void handle_message(struct run *r, const struct status_msg *msg, int fds[STATUS_MAX_FDS])
 {
     switch (msg->kind) {
     case STATUS_FAILED:
@@ -116,8 +149,13 @@ static void handle_message(struct run *r, const struct status_msg *msg, int fd)
         break;
     case STATUS_TTY:
         fd_close(r->tty_fd);
-        r->tty_fd = fd;
-        return;
+        r->tty_fd = TAKE_FD(fds[0]);
+        break;
+    case STATUS_LISTENERS:
+        close_listeners(r);
+        for (size_t i = 0; i < LISTENER_COUNT; i++)
+            r->listeners[i] = TAKE_FD(fds[i]);
+        break;
     case STATUS_STOPPED:
         r->stopped = msg->value;
         break;
@@ -130,7 +168,7 @@ static void handle_message(struct run *r, const struct status_msg *msg, int fd)
     default:
         break;
     }
-    fd_close(fd);
+    close_passed_fds(fds);
 }
 
 /* One message; false when the socket is empty or closed (then it is closed here too). */
@@ -138,8 +176,9 @@ static bool read_message(struct run *r)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(STATUS_MAX_FDS * sizeof(int))];
     } control;
+    int fds[STATUS_MAX_FDS];
     struct status_msg msg = { 0 };
     struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
     struct msghdr header = {
@@ -162,7 +201,8 @@ static bool read_message(struct run *r)
     }
     msg.step[sizeof msg.step - 1] = '\0';
     msg.text[sizeof msg.text - 1] = '\0';
-    handle_message(r, &msg, take_passed_fd(&header));
+    run_passed_fds(&header, fds);
+    handle_message(r, &msg, fds);
     return true;
 }
 
@@ -351,17 +391,17 @@ static void on_keeper_gone(struct run *r)
 
 int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
 {
-    struct pollfd fds[4] = {
-        { .fd = r->status_fd, .events = POLLIN },
-        { .fd = r->streams[1].fd, .events = POLLIN },
-        { .fd = r->streams[2].fd, .events = POLLIN },
-        { .fd = r->pidfd, .events = POLLIN },
+    struct pollfd fds[5] = {
+        { .fd = r->status_fd, .events = POLLIN },     { .fd = r->streams[1].fd, .events = POLLIN },
+        { .fd = r->streams[2].fd, .events = POLLIN }, { .fd = r->pidfd, .events = POLLIN },
+        { .fd = r->side_fd, .events = POLLIN },
     };
 
     if (run_ended(r))
         return ABX_OK;
-    if (poll(fds, 4, timeout_ms) < 0 && errno != EINTR)
+    if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
         return err_sys(err, ABX_E_IO, -errno, "wait for the sandbox");
+    r->side_ready = fds[4].revents != 0;
     if (fds[0].revents)
         (void)read_message(r);
     for (int i = 1; i < 3; i++)
@@ -409,6 +449,7 @@ static void end_run(struct run *r)
     if (r->lifeline_fd >= 0)
         (void)shutdown(r->lifeline_fd, SHUT_RDWR);
     (void)pthread_mutex_unlock(&r->lock);
+    hold_unlock(&r->hold);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;
 }
@@ -430,8 +471,10 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     cgroup_close(&r->cgroup);
     fd_close(r->status_fd);
     fd_close(r->tty_fd);
+    close_listeners(r);
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
+    violations_done(&r->violations);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->early = r->started = r->failed = r->exited = r->gone = false;
@@ -446,6 +489,7 @@ void run_forget(struct run *r)
     fd_close(r->status_fd);
     fd_close(r->tty_fd);
     fd_close(r->pidfd);
+    close_listeners(r);
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
 }

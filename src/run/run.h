@@ -24,6 +24,7 @@
 #include "run/hold.h"
 #include "run/image.h"
 #include "run/stream.h"
+#include "run/violations.h"
 
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */
@@ -47,6 +48,9 @@ struct run {
     pthread_mutex_t lock; /* lifeline_fd and canceled: run_cancel comes from other threads */
     pid_t keeper;
     int pidfd, status_fd, lifeline_fd, tty_fd;
+    int side_fd;                   /* something else to wait for; -1: nothing */
+    bool side_ready;               /* run_pump found it readable */
+    int listeners[LISTENER_COUNT]; /* of the proxy, for whoever takes them; -1: none */
     struct hold hold;
     struct cgroup cgroup;
     struct stream streams[3]; /* [1] and [2] */
@@ -56,10 +60,13 @@ struct run {
     bool canceled;
     int64_t start_ns, end_ns;
     struct status_msg failure, start, end;
+    struct violations violations;
     struct run_rest unused; /* a launcher that was started early and did not fit */
 };
 
 void run_init(struct run *r);
+/* The proxy's listeners, which the caller owns then; how many. */
+size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT]);
 int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err);
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err);
@@ -84,6 +91,10 @@ void run_forget(struct run *r);
 /* true: reaped (or waited for by somebody else). */
 bool run_reap(struct run_rest *rest, bool wait);
 
+/* The descriptors that came along with a message; the rest is -1. */
+struct msghdr;
+void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS]);
+
 /* ---- deliver.c: what goes to the launcher ---- */
 
 int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err);
@@ -92,6 +103,11 @@ int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *hold, const s
                       const char *const *state_dirs, abx_error **err);
 /* child_fds: the launcher's descriptors from 3 on. 0 or -errno. */
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
+/*
+ * Of a launcher that nobody else listens to (the exec form): reads what is there. How many listeners
+ * came, 0, or -1 once it is gone.
+ */
+int deliver_listeners(int status_fd, int fds[LISTENER_COUNT]);
 /* The second argument of the launcher. */
 void deliver_layers(char *text, size_t size, uint32_t layers);
 
