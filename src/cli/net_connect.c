@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agentbox net-connect PROXY HOST PORT: the ProxyCommand of ssh inside a filtered run. It asks the
- * SOCKS5 proxy for a connection and copies both ways until both ends are done. Runs with the rights of
- * whoever calls it; no command of the program, so the help does not show it.
+ * agentbox net-connect PROXY HOST PORT: the ProxyCommand of ssh inside a filtered run. It asks
+ * the SOCKS5 proxy for a connection and copies both ways until both ends are done. Runs with the
+ * rights of whoever calls it; no command of the program, so the help does not show it.
  */
 #include <arpa/inet.h>
 #include <errno.h>

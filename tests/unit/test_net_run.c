@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filtered networks of the library: rules of several managers at once, updates, questions, the exec
- * form, a proxy that is missing. A server of this process is what is allowed or not; commands inside
- * reach it by CONNECT, as "localhost" or by address. The proxy's process is the program that
- * $AGENTBOX names.
+ * Filtered networks of the library: rules of several managers at once, updates, questions, the
+ * exec form, a proxy that is missing. A server of this process is what is allowed or not;
+ * commands inside reach it by CONNECT, as "localhost" or by address. The proxy's process is the
+ * program that $AGENTBOX names.
  */
 #include "lib/api_case.h"
 
