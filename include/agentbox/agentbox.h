@@ -271,9 +271,9 @@ typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_c
 
 /*
  * A command of a filtered network wants a host that no rule mentions. Must not wait for anybody:
- * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a no.
- * Commands that want the same host and port at the same time share a question. Called by whoever
- * pumps (the manager's thread, or the caller's own call).
+ * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a
+ * no. Commands that want the same host and port at the same time share a question. Called by
+ * whoever pumps (the manager's thread, or the caller's own call).
  */
 typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, int32_t port);
 #define ABX_ANSWER_NO          0 /* the next one asks again */
@@ -313,8 +313,9 @@ ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks
                                 abx_manager **ret_manager, abx_error **err);
 /*
  * Another configuration for the commands to come; those that are wrapped or running keep theirs,
- * but for the rules of a filtered network: those are in force for all when this returns, and what is
- * open to hosts that they do not allow is closed. It is checked first: on failure the old one stays.
+ * but for the rules of a filtered network: those are in force for all when this returns, and what
+ * is open to hosts that they do not allow is closed. It is checked first: on failure the old one
+ * stays.
  */
 ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *config, abx_error **err);
 /* To abx_hooks.network: ABX_ANSWER_*. One that comes too late is nobody's any more. */

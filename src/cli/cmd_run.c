@@ -105,8 +105,9 @@ static bool still_runs(void *user)
 }
 
 /*
- * Somebody who can write to the user's terminal himself could make a question look like another one.
- * With a terminal of its own the command cannot: what it prints waits until the answer is there.
+ * Somebody who can write to the user's terminal himself could make a question look like another
+ * one. With a terminal of its own the command cannot: what it prints waits until the answer is
+ * there.
  */
 static bool screen_is_ours(const struct session *s)
 {
