@@ -148,7 +148,7 @@ ABX_API int32_t abx_config_file_state(const abx_config *config, size_t index);
 /* Every value that counts, with its origin. format is "text" or "json", here and below. */
 ABX_API int32_t abx_config_show(const abx_config *config, const char *format, char **ret_text,
                                 abx_error **err);
-/* What the path presets mean on this machine, in cwd. */
+/* What the path presets mean on this machine, in cwd; the groups of hosts and the profiles. */
 ABX_API int32_t abx_config_presets(const abx_config *config, const char *cwd, const char *format,
                                    char **ret_text, abx_error **err);
 /* What the project's file grants beyond the other layers; as text: "" if nothing. */
