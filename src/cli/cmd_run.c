@@ -24,7 +24,7 @@
 #include "cli/plan.h"
 #include "cli/terminal.h"
 
-#define STACK_USED (64 * 1024) /* at most, by what comes before the waiting */
+#define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
 
 static const int relayed[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
