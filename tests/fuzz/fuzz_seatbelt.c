@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Seatbelt profiles of hostile names. The input is a list of rules, NUL between them: a byte that
- * says what kind it is, then a name below /w (or a pattern, where it is a valid one). Whatever the names
- * are, the profile can be read, opens nothing outside, and denies what it is to deny.
+ * says what kind it is, then a name below /w (or a pattern, where it is a valid one). Whatever the
+ * names are, the profile can be read, opens nothing outside, and denies what it is to deny.
  */
 #include <stdlib.h>
 #include <string.h>
