@@ -53,6 +53,7 @@ CLI_COMMAND(why);
 CLI_COMMAND(config);
 CLI_COMMAND(doctor);
 CLI_COMMAND(proxy);
+CLI_COMMAND(init);
 CLI_COMMAND(bridge);
 CLI_COMMAND(inside);
 CLI_COMMAND(approvals);
