@@ -109,8 +109,13 @@ static void text_header(const struct plan *p, struct buf *b)
 {
     (void)buf_puts(b, "command:");
     for (uint32_t i = 0; i < p->argv_count; i++) {
+        _buf_ struct buf word = { .limit = b->limit };
+
         (void)buf_putc(b, ' ');
-        put_escaped(b, p->argv[i]);
+        if (str_word(&word, p->argv[i]) < 0)
+            b->failed = word.failed;
+        else
+            put_escaped(b, word.data);
     }
     (void)buf_puts(b, "\nin: ");
     put_escaped(b, p->cwd);

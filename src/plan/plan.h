@@ -169,6 +169,7 @@ struct plan {
 /* Named limits of a plan; the compiler refuses more, the decoder too. */
 #define PLAN_MAX_BYTES   (UINT32_C(64) << 20)
 #define PLAN_MAX_MOUNTS  UINT32_C(65536)
+#define PLAN_MAX_HELD    UINT32_C(2048) /* each costs the kernel a millisecond when it is removed */
 #define PLAN_MAX_RULES   UINT32_C(65536)
 #define PLAN_MAX_LIMITS  UINT32_C(16)
 #define PLAN_MAX_STRINGS UINT32_C(262144)
