@@ -60,6 +60,7 @@ long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
 long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT]);
 long view_prepare(struct launch *l);
 long streams_confine(struct launch *l);         /* before mount_view closes the mounts */
+long streams_renew(struct launch *l);           /* in the view: devices of its own */
 void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
