@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/internal.h"
+#include "api/explain_net.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -173,7 +173,15 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
     }
     a->operation = "net";
     int32_t r = split_host(target, a, err);
-    return r == ABX_OK ? explain_network(c->policy, &a->arena, &a->says, err) : r;
+    if (r != ABX_OK)
+        return r;
+    if (c->policy->network == NETWORK_FILTERED)
+        return explain_filtered(c, a->target, (uint16_t)a->port, &a->arena, &a->target, &a->says,
+                                err);
+    r = explain_network(c->policy, &a->arena, &a->says, err);
+    if (r == ABX_OK && !a->says.allowed)
+        a->says.grant = arena_printf(&a->arena, "--network filtered --allow-domain %s", target);
+    return a->says.grant ? r : err_nomem(err);
 }
 
 int32_t abx_command_explain(const abx_command *c, const char *operation, const char *target,

@@ -87,6 +87,7 @@ struct abx_exec_form {
     int status_fd, lifeline_fd; /* ours */
     int32_t fds[LAUNCH_FD_PARENT - 3];
     struct hold hold;
+    struct net_run *net; /* NULL: not filtered */
     char layers[16];
     const char *argv[5];
     char *path, *cwd;
@@ -178,6 +179,8 @@ void manager_forget(abx_manager *m,
                     abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
 int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err);
+/* Somebody pumps from now on: the manager's thread, if it may have one. */
+int32_t manager_pump(abx_manager *m, abx_error **err);
 /* The configuration of this moment; for config_unref. */
 abx_config *manager_config(abx_manager *m);
 

@@ -53,7 +53,7 @@ static long step_descriptors(struct launch *l)
 static long step_signals(struct launch *l)
 {
     (void)l;
-    signals_reset();
+    signals_unblock();
     return 0;
 }
 

@@ -83,7 +83,8 @@ static void on_child(struct init *in, int pid, int status)
     }
 }
 
-static void reap(struct init *in)
+/* True when there is nobody to reap: without children nothing lives in the namespace. */
+static bool reap(struct init *in)
 {
     int status;
     long pid;
@@ -91,6 +92,7 @@ static void reap(struct init *in)
     while ((pid = TRY4(__NR_wait4, -1, &status, WNOHANG_FLAG | WUNTRACED_FLAG | WCONTINUED_FLAG,
                        0)) > 0)
         on_child(in, (int)pid, status);
+    return pid == -ECHILD;
 }
 
 /* What is left when the command has ended: killed, and waited for until there is none. */
@@ -133,6 +135,8 @@ static void wait_for_work(struct init *in)
 
 static int supervise(struct init *in)
 {
+    bool alone = false;
+
     while (!in->ended) {
         uint32_t sender;
         int sig;
@@ -141,9 +145,10 @@ static int supervise(struct init *in)
         while ((sig = signals_next(&sender)) != 0)
             if (sig != SIGCHLD && sender == 0)
                 on_signal(in, sig);
-        reap(in);
+        alone = reap(in);
     }
-    reap_rest(in);
+    if (!alone) /* killing all means looking at every process of the machine */
+        reap_rest(in);
     streams_give_back(in->l);
 
     struct rusage usage = { 0 };

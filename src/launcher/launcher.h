@@ -61,11 +61,14 @@ void report_probe(const char *name, long err, int value);
 
 /* ---- signals (signals.c) ---- */
 
-/* Blocks all signals; LAUNCH_FD_SIGNALS delivers those that the keeper and pid 1 act on. */
+/*
+ * Blocks all signals and sets their actions to the defaults; LAUNCH_FD_SIGNALS delivers those that
+ * the keeper and pid 1 act on.
+ */
 long signals_open(void);
 /* Next signal number and its sender as seen from here (0: from outside), or 0 when none waits. */
 int signals_next(uint32_t *ret_sender);
-/* Defaults for everything, nothing blocked: what a program expects at its start. */
-void signals_reset(void);
+/* With the defaults that all have since signals_open: what a program expects at its start. */
+void signals_unblock(void);
 
 #endif

@@ -376,7 +376,7 @@ int32_t explain_network(const struct policy *policy, struct arena *arena,
         .rule = allowed ? "network.mode allowed" : "network.mode blocked",
         .origin = origin_name(policy->network_origin),
         .source = "",
-        .grant = allowed ? "" : "--network allowed",
+        .grant = "",
         .note = allowed ? "the host's network as it is: every address, its own services included"
                         : "the run has a network of its own with nothing in it but loopback",
     };

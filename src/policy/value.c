@@ -15,6 +15,7 @@
 #include "base/glob.h"
 #include "base/str.h"
 #include "policy/domain.h"
+#include "policy/groups.h"
 #include "policy/presets.h"
 #include "policy/problems.h"
 #include "policy/rule.h"
@@ -157,9 +158,25 @@ static int32_t refuse_type(const struct schema_row *row, const char *value, abx_
     return r;
 }
 
+static int32_t check_group(const struct schema_row *row, const char *value, abx_error **err)
+{
+    if (group_find(value))
+        return ABX_OK;
+    int32_t r = refuse(row, value, "there is no such group of hosts", NULL, err);
+    const char *near = group_nearest(value);
+    err_hint(err,
+             near ? "did you mean %s? `agentbox config presets` lists the groups"
+                  : "`agentbox config presets` lists the groups",
+             near);
+    return r;
+}
+
 static int32_t check_hosts(const struct schema_row *row, const char *value, abx_error **err)
 {
     struct domain_fault fault = { NULL, NULL };
+
+    if (row->type == SETTINGS_DOMAINS && value[0] == '@')
+        return check_group(row, value, err);
     bool right = row->type == SETTINGS_DOMAINS ? domain_is_pattern(value, &fault)
                                                : !value[0] || domain_is_proxy(value, &fault);
 

@@ -24,6 +24,7 @@ struct mount_line {
     const char *device; /* "8:1" */
     const char *root;   /* in the file system */
     const char *point;
+    size_t point_len;
     bool shared; /* another mount shows the same file system */
 };
 
@@ -57,7 +58,7 @@ static bool parse_line(struct arena *arena, const char *line, const char *end,
         if (!fields[i])
             return false;
     }
-    *ret = (struct mount_line){ fields[2], fields[3], fields[4], false };
+    *ret = (struct mount_line){ fields[2], fields[3], fields[4], strlen(fields[4]), false };
     return path_is_clean(ret->root) && path_is_clean(ret->point);
 }
 
@@ -82,11 +83,16 @@ static const struct mount_line *mount_of(const struct mount_line *lines, size_t 
                                          const char *path)
 {
     const struct mount_line *best = NULL;
+    const size_t len = strlen(path);
 
-    for (size_t i = 0; i < count; i++)
-        if (path_is_beneath(path, lines[i].point) &&
-            (!best || strlen(lines[i].point) >= strlen(best->point)))
-            best = &lines[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct mount_line *m = &lines[i];
+        /* Asked for every path and mount: most are told apart by one byte. */
+        if (m->point_len > len || (m->point[1] && path[m->point_len] && path[m->point_len] != '/'))
+            continue;
+        if (path_is_beneath(path, m->point) && (!best || m->point_len >= best->point_len))
+            best = m;
+    }
     return best;
 }
 

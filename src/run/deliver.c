@@ -145,3 +145,33 @@ void deliver_layers(char *text, size_t size, uint32_t layers)
 {
     (void)snprintf(text, size, "%u", layers);
 }
+
+int deliver_listeners(int status_fd, int fds[LISTENER_COUNT])
+{
+    for (;;) {
+        union {
+            struct cmsghdr align;
+            char bytes[CMSG_SPACE(STATUS_MAX_FDS * sizeof(int))];
+        } control;
+        struct status_msg msg = { 0 };
+        struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
+        struct msghdr header = { .msg_iov = &iov,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof control };
+        ssize_t n = recvmsg(status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        int count = 0;
+
+        if (n < 0 && (errno == EINTR || errno == ECONNRESET))
+            continue; /* its last words come after that */
+        if (n <= 0)
+            return n < 0 && errno == EAGAIN ? 0 : -1;
+        run_passed_fds(&header, fds);
+        while (count < LISTENER_COUNT && fds[count] >= 0)
+            count++;
+        if (msg.kind == STATUS_LISTENERS && count > 0)
+            return count;
+        while (count > 0)
+            fd_close(fds[--count]);
+    }
+}

@@ -442,9 +442,14 @@ int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
             return err_sys(err, ABX_E_SANDBOX, r, "protect absent names in '%s'",
                            plan->holds[i].directory);
     }
+    hold_unlock(h);
+    return ABX_OK;
+}
+
+void hold_unlock(struct hold *h)
+{
     if (h->registry >= 0)
         (void)flock(h->registry, LOCK_UN);
-    return ABX_OK;
 }
 
 void hold_handed_over(struct hold *h)

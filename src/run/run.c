@@ -98,8 +98,7 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-/* What came along; the rest is -1. */
-static void take_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
+void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(header);
 
@@ -202,7 +201,7 @@ static bool read_message(struct run *r)
     }
     msg.step[sizeof msg.step - 1] = '\0';
     msg.text[sizeof msg.text - 1] = '\0';
-    take_passed_fds(&header, fds);
+    run_passed_fds(&header, fds);
     handle_message(r, &msg, fds);
     return true;
 }
@@ -450,6 +449,7 @@ static void end_run(struct run *r)
     if (r->lifeline_fd >= 0)
         (void)shutdown(r->lifeline_fd, SHUT_RDWR);
     (void)pthread_mutex_unlock(&r->lock);
+    hold_unlock(&r->hold);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;
 }

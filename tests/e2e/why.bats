@@ -173,7 +173,13 @@ grant_works() {
     [ "$status" -eq 0 ]
     run as_who "$BOX" why net example.com:443
     [ "$status" -eq 1 ]
-    [[ $output == *"network.mode blocked"*"--network allowed"* ]]
+    [[ $output == *"rule:   default"*"change: --allow-domain example.com:443"* ]]
+    run as_who "$BOX" why --network blocked net example.com:443
+    [ "$status" -eq 1 ]
+    [[ $output == *"network.mode blocked"*"--network filtered --allow-domain example.com:443"* ]]
+    run as_who "$BOX" why --allow-domain '*.example.com' net WWW.example.com:443
+    [ "$status" -eq 0 ]
+    [[ $output == *"rule:   *.example.com"*"from:   command line"* ]]
     run as_who "$BOX" why --network allowed net example.com
     [ "$status" -eq 0 ]
     run as_who "$BOX" why write file "$O/f" new --json
