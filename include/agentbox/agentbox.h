@@ -484,6 +484,11 @@ ABX_API const char *abx_violation_origin(const abx_violation *violation);  /* "b
 ABX_API const char *abx_violation_source(const abx_violation *violation);  /* FILE:LINE:COLUMN */
 ABX_API const char *abx_violation_grant(const abx_violation *violation);   /* what would allow it */
 ABX_API const char *abx_violation_note(const abx_violation *violation);    /* one sentence */
+/*
+ * 1: seen when the call was made, before the kernel decided it. A command whose threads swap the
+ * path in between can make it be about another one.
+ */
+ABX_API int32_t abx_violation_attempt(const abx_violation *violation);
 ABX_API uint64_t abx_violation_count(const abx_violation *violation);
 /* One line, escaped for a terminal. */
 ABX_API const char *abx_violation_text(const abx_violation *violation);

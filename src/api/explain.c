@@ -11,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/explain.h"
 #include "api/internal.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "plan/explain.h"
-#include "probe/resolve.h"
 
 struct abx_answer {
     struct arena arena;
@@ -36,8 +35,8 @@ static const struct {
     { "exec", EXPLAIN_EXEC, X_OK },
 };
 
-static int32_t find_path(const abx_command *c, const char *text, struct arena *arena,
-                         struct resolved *ret, abx_error **err)
+int32_t explain_resolve(const struct explain_context *context, const char *text,
+                        struct arena *arena, struct resolved *ret, abx_error **err)
 {
     _fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     const struct resolve_base base = { .fd = root, .path = "/" };
@@ -45,12 +44,12 @@ static int32_t find_path(const abx_command *c, const char *text, struct arena *a
     if (root < 0)
         return err_sys(err, ABX_E_IO, -errno, "open '/'");
     if (text[0] != '/')
-        text = arena_printf(arena, "%s/%s", c->facts->cwd, text);
+        text = arena_printf(arena, "%s/%s", context->facts->cwd, text);
     return text ? resolve_path(arena, &base, text, ret, err) : err_nomem(err);
 }
 
-/* Whether the file's own permissions allow it. Root has no override inside: its bits count. */
-static bool host_allows(const char *path, int mode)
+/* Root has no override inside: its bits count. */
+bool host_allows(const char *path, int mode)
 {
     gid_t groups[256];
     struct stat st;
@@ -96,23 +95,32 @@ static const struct pin_fact *find_hidden_link(const struct view *view,
     return NULL;
 }
 
+int32_t explain_resolved(const struct explain_context *context, enum explain_operation operation,
+                         struct resolved *where, struct arena *arena, struct explain_answer *ret,
+                         abx_error **err)
+{
+    const struct pin_fact *hidden = find_hidden_link(&context->view, where);
+
+    if (hidden)
+        *where = (struct resolved){ .path = hidden->path, .exists = true };
+    const struct explain_path path = { where->path, where->exists, where->is_dir, where->ancestor };
+    return explain_path(context, operation, &path, arena, ret, err);
+}
+
 static int32_t explain_file(const abx_command *c, size_t operation, const char *text, abx_answer *a,
                             abx_error **err)
 {
     struct explain_context context = { c->policy, c->facts, c->plan, { 0 } };
     struct resolved where = { 0 };
-    int32_t r = find_path(c, text, &a->arena, &where, err);
+    int32_t r = explain_resolve(&context, text, &a->arena, &where, err);
 
     if (r == ABX_OK)
         r = view_make(c->plan, &a->arena, &context.view, err);
     if (r != ABX_OK)
         return r;
-    const struct pin_fact *hidden = find_hidden_link(&context.view, &where);
-    if (hidden)
-        where = (struct resolved){ .path = hidden->path, .exists = true };
-    const struct explain_path path = { where.path, where.exists, where.is_dir, where.ancestor };
+    r = explain_resolved(&context, operations[operation].operation, &where, &a->arena, &a->says,
+                         err);
     a->target = where.path;
-    r = explain_path(&context, operations[operation].operation, &path, &a->arena, &a->says, err);
     if (r == ABX_OK && where.denied)
         a->says.note = "you may not enter it, so the answer is about this directory";
     else if (r == ABX_OK)

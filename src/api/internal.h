@@ -233,6 +233,13 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_err
 
 void form_free(struct abx_exec_form *form);
 
+/* ---- watch.c ---- */
+/* The run is watched: the command's arena, with its plan, becomes what explains refusals. */
+void command_watch(abx_command *c, struct run *run);
+
+/* ---- limits.c: limits that an ended run hit become violations, once ---- */
+void add_limit_records(struct run *run);
+
 /* ---- violations.c ---- */
 struct json;
 void violation_json(struct json *j, const abx_violation *violation);

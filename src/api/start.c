@@ -160,9 +160,10 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
 }
 
 /* A run may last for hours; what it was made from is not needed any more. */
-static void forget_plan(abx_command *c)
+static void forget_plan(abx_command *c, struct run *run)
 {
     c->required = c->plan->required;
+    run->watch.level = c->plan->watch;
     c->policy = NULL;
     c->facts = NULL;
     c->plan = NULL;
@@ -189,7 +190,8 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_err
 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
-            forget_plan(c);
+            command_watch(c, run);
+            forget_plan(c, run);
             return ABX_OK;
         }
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));

@@ -96,6 +96,11 @@ const char *abx_violation_note(const abx_violation *v)
     return v ? v->note : "";
 }
 
+int32_t abx_violation_attempt(const abx_violation *v)
+{
+    return v && v->attempt;
+}
+
 uint64_t abx_violation_count(const abx_violation *v)
 {
     return v ? v->count : 0;
@@ -151,6 +156,8 @@ void violation_json(struct json *j, const abx_violation *v)
     put_text(j, "rule", v->rule);
     put_text(j, "origin", v->origin);
     put_text(j, "source", v->source);
+    json_key(j, "attempt");
+    json_bool(j, v->attempt);
     json_key(j, "count");
     json_uint(j, v->count);
     put_text(j, "grant", v->grant);

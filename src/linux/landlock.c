@@ -100,7 +100,16 @@ static long add_rule(long ruleset, const struct landlock_rule *rule, uint64_t ha
     return r;
 }
 
-long landlock_apply(struct launch *l)
+static long restrict_self(long ruleset)
+{
+    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
+
+    file_close((int)ruleset);
+    return r;
+}
+
+/* The plan's rules, for the calling process and those to come. */
+static long apply_rules(struct launch *l, bool scopes)
 {
     l->object = "ruleset";
     long abi = landlock_abi();
@@ -108,7 +117,7 @@ long landlock_apply(struct launch *l)
         return abi < 0 ? abi : -EOPNOTSUPP;
 
     size_t row = MIN_OF((size_t)abi, ARRAY_LEN(abi_table) - 1);
-    long ruleset = create_ruleset(abi_table[row].fs, abi_table[row].scoped);
+    long ruleset = create_ruleset(abi_table[row].fs, scopes ? abi_table[row].scoped : 0);
     if (ruleset < 0)
         return ruleset;
     for (uint32_t i = 0; i < l->plan.rule_count; i++) {
@@ -118,10 +127,29 @@ long landlock_apply(struct launch *l)
             return r;
     }
     l->object = "domain";
-    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
-    file_close((int)ruleset);
     l->landlock_abi = (uint32_t)abi;
-    return r;
+    return restrict_self(ruleset);
+}
+
+/*
+ * Who looks into another process must be in its domain or in one around it. So pid 1 enters the
+ * command's rules first, without the scopes: its signals must still reach the command. The
+ * command's own domain, inside of that, adds them.
+ */
+long landlock_enclose(struct launch *l)
+{
+    return l->plan.watch ? apply_rules(l, false) : 0;
+}
+
+long landlock_apply(struct launch *l)
+{
+    if (!l->plan.watch)
+        return apply_rules(l, true);
+    l->object = "domain";
+    size_t row = MIN_OF((size_t)l->landlock_abi, ARRAY_LEN(abi_table) - 1);
+    /* Without scopes: what no rule of a plan ever grants, so that it is a domain of its own. */
+    long ruleset = create_ruleset(abi_table[row].scoped ? 0 : FS_MAKE_BLOCK, abi_table[row].scoped);
+    return ruleset < 0 ? ruleset : restrict_self(ruleset);
 }
 
 /* Pid 1 opens nothing any more. Its signals must still reach the command: no scope. */
@@ -129,9 +157,5 @@ long landlock_close_all(void)
 {
     long ruleset = create_ruleset(abi_table[1].fs, 0);
 
-    if (ruleset < 0)
-        return ruleset;
-    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
-    file_close((int)ruleset);
-    return r;
+    return ruleset < 0 ? ruleset : restrict_self(ruleset);
 }

@@ -93,7 +93,7 @@ uint32_t plan_layers(const struct policy *policy)
 static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
-    const struct seccomp_options options = { policy->unix_sockets, policy->nested };
+    struct seccomp_options options = { policy->unix_sockets, policy->nested, WATCH_OFF };
 
     plan->layers = plan->required = plan_layers(policy);
     plan->network_shared = policy->network == NETWORK_ALLOWED;
@@ -107,6 +107,11 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->hostname = COMPILE_HOSTNAME;
     plan->cwd = facts->cwd;
     seccomp_program(&options, &plan->filter);
+    /* Who may make namespaces may have paths that mean something else; and listeners of its own. */
+    options.watch = policy->nested ? WATCH_OFF : policy->watch;
+    plan->watch = options.watch;
+    if (options.watch)
+        seccomp_program(&options, &plan->watch_filter);
     seccomp_init_program(&plan->init_filter);
 }
 

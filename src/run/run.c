@@ -133,6 +133,42 @@ static void handle_message(struct run *r, const struct status_msg *msg, int fd)
     fd_close(fd);
 }
 
+/* ---- what the monitor says ---- */
+
+static void on_violation(struct run *r, const struct watch_msg *msg, size_t len)
+{
+    if (len < WATCH_MSG_HEAD || msg->path_len != len - WATCH_MSG_HEAD || msg->id == 0 ||
+        msg->id > WATCH_MAX_RECORDS)
+        return;
+    if (r->watch.tell)
+        r->watch.tell(r->watch.user, r, msg);
+}
+
+/* A record that was told counts as one already. */
+static void on_counts(struct run *r, const struct watch_counts *msg, size_t len)
+{
+    const size_t head = offsetof(struct watch_counts, list);
+
+    if (len < head || msg->count > WATCH_COUNTS_MAX ||
+        len < head + msg->count * sizeof msg->list[0])
+        return;
+    r->violations.dropped += msg->dropped;
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const struct watch_count *c = &msg->list[i];
+        uint16_t record = c->id && c->id <= WATCH_MAX_RECORDS ? r->watch.records[c->id - 1] : 0;
+
+        if (record && record <= r->violations.count && c->count > 1)
+            r->violations.list[record - 1].count += c->count - 1;
+    }
+}
+
+static void release_watch(struct run *r)
+{
+    if (r->watch.release)
+        r->watch.release(r->watch.user);
+    r->watch = (struct run_watch){ 0 };
+}
+
 /* One message; false when the socket is empty or closed (then it is closed here too). */
 static bool read_message(struct run *r)
 {
@@ -140,7 +176,11 @@ static bool read_message(struct run *r)
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
-    struct status_msg msg = { 0 };
+    union {
+        struct status_msg status;
+        struct watch_msg violation;
+        struct watch_counts counts;
+    } msg = { 0 };
     struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
     struct msghdr header = {
         .msg_iov = &iov,
@@ -155,14 +195,23 @@ static bool read_message(struct run *r)
         n = recvmsg(r->status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    if (n != (ssize_t)sizeof msg) {
+    const uint32_t kind = n >= (ssize_t)sizeof kind ? msg.status.kind : 0;
+    if (kind == STATUS_VIOLATION || kind == STATUS_COUNTS) {
+        fd_close(take_passed_fd(&header));
+        if (kind == STATUS_VIOLATION)
+            on_violation(r, &msg.violation, (size_t)n);
+        else
+            on_counts(r, &msg.counts, (size_t)n);
+        return true;
+    }
+    if (n != (ssize_t)sizeof msg.status) {
         fd_close(r->status_fd);
         r->status_fd = -1;
         return false;
     }
-    msg.step[sizeof msg.step - 1] = '\0';
-    msg.text[sizeof msg.text - 1] = '\0';
-    handle_message(r, &msg, take_passed_fd(&header));
+    msg.status.step[sizeof msg.status.step - 1] = '\0';
+    msg.status.text[sizeof msg.status.text - 1] = '\0';
+    handle_message(r, &msg.status, take_passed_fd(&header));
     return true;
 }
 
@@ -433,8 +482,10 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
     violations_done(&r->violations);
+    release_watch(r);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
+    r->limits_told = false;
     r->early = r->started = r->failed = r->exited = r->gone = false;
     r->stopped = 0;
 }

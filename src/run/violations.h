@@ -28,6 +28,7 @@ struct abx_violation {
     int64_t time_ns; /* 0 in what is added: now */
     uint32_t operation;
     int32_t port, pid;
+    bool attempt;   /* seen before the kernel decided: what was meant may have been another thing */
     uint64_t count; /* 0 in what is added: 1 */
     const char *path, *host, *detail, *process, *rule, *origin, *source, *grant, *note;
     const char *text; /* one line, escaped; made by violations_add */
