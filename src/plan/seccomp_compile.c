@@ -368,16 +368,20 @@ static const struct check sendto_asks[] = {
     { IS(5, 0), RET_ALLOW },
 };
 
+/* Never opens what is refused: REFUSE becomes ASK only where the monitor always refuses (TOLD). */
 static struct checks watched_checks(enum seccomp_action action, const struct seccomp_watch *w,
                                     const struct seccomp_options *o)
 {
+    const struct checks plain = action_checks(action, o);
     const bool learn = o->watch == WATCH_LEARN; /* then every open is looked at */
     const size_t first = learn ? 1 : 0;
 
     if (w->level == WATCH_TOLD) {
         if (action == SECCOMP_CLONE)
             return CHECKS(clone_asks, RET_ALLOW);
-        return action == SECCOMP_UNSHARE ? CHECKS(unshare_asks, RET_ALLOW) : VERDICT(RET_ASK);
+        if (action == SECCOMP_UNSHARE)
+            return CHECKS(unshare_asks, RET_ALLOW);
+        return !plain.count && plain.otherwise == REFUSE ? VERDICT(RET_ASK) : plain;
     }
     switch (action) {
     case SECCOMP_OPEN:
@@ -394,7 +398,9 @@ static struct checks watched_checks(enum seccomp_action action, const struct sec
         return CHECKS(mknod_checks, RET_ASK);
     case SECCOMP_MKNODAT:
         return CHECKS(mknodat_checks, RET_ASK);
-    default: /* ALLOW */
+    default:
+        if (plain.count || plain.otherwise != RET_ALLOW)
+            return plain;
         return w->kind == WATCH_ADDRESS && w->number[SECCOMP_X86_64] == 44
                    ? CHECKS(sendto_asks, RET_ASK)
                    : VERDICT(RET_ASK);

@@ -125,7 +125,7 @@ static int attempts_under(const struct plan_filter *filter, const struct attempt
 
 static void the_kernel_refuses_what_the_command_must_not_do(void **state)
 {
-    struct seccomp_options options = { false, false };
+    struct seccomp_options options = { 0 };
     struct plan_filter filter;
 
     (void)state;
@@ -174,7 +174,7 @@ static void the_kernel_kills_what_calls_by_int_0x80(void **state)
 
     (void)state;
     assert_true(pid >= 0);
-    seccomp_program(&(struct seccomp_options){ false, false }, &filter);
+    seccomp_program(&(struct seccomp_options){ 0 }, &filter);
     if (pid == 0) {
         long result = 20; /* getpid on i386 */
 
