@@ -261,6 +261,8 @@ typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_c
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
 /* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
 #define ABX_KEEP_APPROVALS 4u
+/* What runs were refused is appended to a log there, too: abx_log_text. */
+#define ABX_KEEP_LOG 8u
 
 typedef struct abx_hooks {
     uint32_t size; /* sizeof(abx_hooks) of the caller; abx_hooks_init sets it */
@@ -273,6 +275,7 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
+    const char *log_file; /* violations are appended here as JSON lines; NULL: nowhere */
 } abx_hooks;
 
 ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
@@ -493,6 +496,12 @@ ABX_API uint64_t abx_violation_count(const abx_violation *violation);
 /* One line, escaped for a terminal. */
 ABX_API const char *abx_violation_text(const abx_violation *violation);
 
+/*
+ * The log of ABX_KEEP_LOG, oldest first. format is "text" or "json" (a record a line); last: only
+ * so many of the newest, 0: all that there are.
+ */
+ABX_API int32_t abx_log_text(const char *format, size_t last, char **ret_text, abx_error **err);
+
 /* ---- the filtering proxy on its own ---- */
 
 /*
@@ -558,6 +567,8 @@ typedef struct abx_report abx_report;
 /* Tries each layer in a throw-away child. refresh != 0 ignores what was learnt since boot. */
 ABX_API int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err);
 ABX_API const char *abx_report_backend(const abx_report *report); /* "native" or "none" */
+/* What a run would be watched by: "notify" or "none". */
+ABX_API const char *abx_report_monitor(const abx_report *report);
 ABX_API size_t abx_report_layers(const abx_report *report);
 ABX_API const char *abx_report_layer_name(const abx_report *report, size_t index);
 ABX_API int32_t abx_report_layer_status(const abx_report *report, size_t index);

@@ -50,6 +50,7 @@ struct abx_manager {
     char *helper_dir;
     struct image image;
     int epoll_fd; /* of all processes */
+    int log_fd;   /* abx_hooks.log_file, or -1 */
 
     pthread_mutex_t lock;
     pthread_cond_t idle; /* an active run ended */
@@ -243,10 +244,18 @@ void add_limit_records(struct run *run);
 /* ---- violations.c ---- */
 struct json;
 void violation_json(struct json *j, const abx_violation *violation);
-void time_text(int64_t time_ns, char *text, size_t size); /* as JSON records have it */
+void violation_members(struct json *j, const abx_violation *violation); /* of an open object */
+
+/* ---- log.c ---- */
+#define LOG_DIRECTORY "log" /* in the state directory */
+/* Appends the run's violations, once; nothing happens where no log is kept. m may be NULL. */
+void log_run(const abx_manager *m, struct run *run);
+int32_t log_open(const char *path, int *ret_fd, abx_error **err);
 
 /* ---- result.c ---- */
-int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, abx_error **err);
+/* m may be gone (NULL); it keeps the log. */
+int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required, abx_result **ret,
+                        abx_error **err);
 extern const char *const layer_names[LAYER_COUNT];
 
 #endif

@@ -44,7 +44,8 @@ static int32_t copy_stream(abx_result *r, struct stream *s, int i, abx_error **e
     return ABX_OK;
 }
 
-int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, abx_error **err)
+int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required, abx_result **ret,
+                        abx_error **err)
 {
     bool canceled = run_canceled(run) && !run->exited;
 
@@ -78,6 +79,7 @@ int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, ab
         }
     }
     add_limit_records(run);
+    log_run(m, run);
     if (violations_copy(&run->violations, &r->violations) < 0) {
         abx_result_free(r);
         return err_nomem(err);

@@ -128,7 +128,7 @@ static void put_number(struct json *j, const char *key, int32_t number)
         json_null(j);
 }
 
-void time_text(int64_t time_ns, char *text, size_t size)
+static void time_text(int64_t time_ns, char *text, size_t size)
 {
     const time_t seconds = (time_t)(time_ns / NSEC_PER_SEC);
     struct tm tm = { 0 };
@@ -139,12 +139,11 @@ void time_text(int64_t time_ns, char *text, size_t size)
     (void)snprintf(text, size, "%s.%03dZ", day, (int)(time_ns % NSEC_PER_SEC / NSEC_PER_MSEC));
 }
 
-void violation_json(struct json *j, const abx_violation *v)
+void violation_members(struct json *j, const abx_violation *v)
 {
     char time[48];
 
     time_text(v->time_ns, time, sizeof time);
-    json_object(j);
     put_text(j, "time", time);
     put_text(j, "operation", violation_operation_name(v->operation));
     put_text(j, "path", v->path);
@@ -162,6 +161,12 @@ void violation_json(struct json *j, const abx_violation *v)
     json_uint(j, v->count);
     put_text(j, "grant", v->grant);
     put_text(j, "note", v->note);
+}
+
+void violation_json(struct json *j, const abx_violation *v)
+{
+    json_object(j);
+    violation_members(j, v);
     json_object_end(j);
 }
 

@@ -183,4 +183,6 @@ void command_watch(abx_command *c, struct run *run)
     run->watch.tell = tell;
     run->watch.release = free_explainer;
     run->watch.user = e;
+    run->watch.program = e->context.plan->argv[0];
+    run->watch.cwd = e->context.facts->cwd;
 }

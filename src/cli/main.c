@@ -7,6 +7,7 @@
 #include "cli/check_options.h"
 #include "cli/cli.h"
 #include "cli/config_options.h"
+#include "cli/log_options.h"
 #include "cli/proxy_options.h"
 #include "cli/run_options.h"
 
@@ -29,6 +30,7 @@ static const struct opt_spec help_options[] = { HELP_ROW };
 #define COUNT_check_options   CHECK_OPTION_COUNT
 #define COUNT_config_options  CONFIG_OPTION_COUNT
 #define COUNT_proxy_options   PROXY_OPTION_COUNT
+#define COUNT_log_options     LOG_OPTION_COUNT
 #define COUNT_doctor_options  ARRAY_LEN(doctor_options)
 #define COUNT_inside_options  ARRAY_LEN(inside_options)
 #define COUNT_rules_options   ARRAY_LEN(rules_options)

@@ -485,7 +485,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     release_watch(r);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
-    r->limits_told = false;
+    r->limits_told = r->logged = false;
     r->early = r->started = r->failed = r->exited = r->gone = false;
     r->stopped = 0;
 }

@@ -52,6 +52,7 @@ struct run_watch {
     void (*tell)(void *user, struct run *run, const struct watch_msg *msg); /* or NULL */
     void (*release)(void *user);
     void *user;
+    const char *program, *cwd; /* of the run, for the log; live as long as user; or NULL */
     uint16_t records[WATCH_MAX_RECORDS]; /* by id: index of the violation + 1; 0: none */
 };
 
@@ -70,7 +71,8 @@ struct run {
     struct status_msg failure, start, end;
     struct violations violations;
     struct run_watch watch;
-    bool limits_told;       /* those that it hit are among the violations */
+    bool limits_told; /* those that it hit are among the violations */
+    bool logged;
     struct run_rest unused; /* a launcher that was started early and did not fit */
 };
 
