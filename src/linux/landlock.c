@@ -145,11 +145,21 @@ long landlock_apply(struct launch *l)
 {
     if (!l->plan.watch)
         return apply_rules(l, true);
+    /*
+     * Every domain refuses links and renames from one directory to another (REFER) unless it says
+     * otherwise, so it does, for all: the domain around it decides. The other right is one that no
+     * plan grants: a domain must handle something.
+     */
+    static const struct landlock_rule all = { .grant = GRANT_WRITE, .path = "/" };
+    const size_t row = MIN_OF((size_t)l->landlock_abi, ARRAY_LEN(abi_table) - 1);
+    const uint64_t handled = abi_table[row].fs & (FS_REFER | FS_MAKE_BLOCK);
+
     l->object = "domain";
-    size_t row = MIN_OF((size_t)l->landlock_abi, ARRAY_LEN(abi_table) - 1);
-    /* Without scopes: what no rule of a plan ever grants, so that it is a domain of its own. */
-    long ruleset = create_ruleset(abi_table[row].scoped ? 0 : FS_MAKE_BLOCK, abi_table[row].scoped);
-    return ruleset < 0 ? ruleset : restrict_self(ruleset);
+    long ruleset = create_ruleset(handled, abi_table[row].scoped);
+    if (ruleset < 0)
+        return ruleset;
+    long r = handled & FS_REFER ? add_rule(ruleset, &all, handled) : 0;
+    return r < 0 ? r : restrict_self(ruleset);
 }
 
 /* Pid 1 opens nothing any more. Its signals must still reach the command: no scope. */
