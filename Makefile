@@ -7,12 +7,13 @@ BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test test-asan test-tsan clang lint bench fuzz install clean
+.PHONY: help build run test attacks test-asan test-tsan clang lint bench fuzz install clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
 	@echo 'make run        build, then a tour of one screen'
 	@echo 'make test       build and run all tests (TEST_ONLY=pattern selects)'
+	@echo 'make attacks    the attack cases as a table (ATTACKS="--with bwrap A28" selects)'
 	@echo 'make test-asan  the same under AddressSanitizer and UBSan, in build-asan'
 	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
 	@echo 'make clang      build with clang and run the unit tests, in build-clang'
@@ -35,6 +36,12 @@ test:
 	@tools/configure $(BUILD) -Dtests=enabled
 	@ninja -C $(BUILD) all tests
 	@BUILD=$(BUILD) tools/test-run
+
+attacks:
+	@tools/install-deps build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) all tests
+	@BUILD=$(BUILD) tests/attacks/run $(ATTACKS)
 
 test-asan:
 	@tools/install-deps build test

@@ -31,9 +31,10 @@ enum part {
     PART_WALK,
     PART_CALLS,
     PART_CLASSIFY,
+    PART_PROXY,
     PART_COUNT
 };
-enum unit { UNIT_MS, UNIT_PER_S, UNIT_KIB, UNIT_NS };
+enum unit { UNIT_MS, UNIT_PER_S, UNIT_KIB, UNIT_NS, UNIT_US, UNIT_S, UNIT_MB_S, UNIT_MIB };
 enum who { WHO_ROOT, WHO_USER, WHO_COUNT };
 
 enum metric {
@@ -134,6 +135,7 @@ int walk_make(struct bench *b, const char *dir);
 int walk_measure(const struct bench *b);
 int calls_measure(const struct bench *b);
 int classify_measure(const struct bench *b);
+int proxy_measure(const struct bench *b);
 
 /* ---- report.c ---- */
 

@@ -50,7 +50,7 @@ static int (*const measure[PART_COUNT])(const struct bench *) = {
     [PART_STARTUP] = startup_measure,   [PART_THROUGHPUT] = throughput_measure,
     [PART_MEMORY] = memory_measure,     [PART_MASKS] = masks_measure,
     [PART_WALK] = walk_measure,         [PART_CALLS] = calls_measure,
-    [PART_CLASSIFY] = classify_measure,
+    [PART_CLASSIFY] = classify_measure, [PART_PROXY] = proxy_measure,
 };
 
 struct choice {
@@ -211,7 +211,7 @@ static int measure_part(struct bench *b, enum part part, enum who who, struct ta
     if (pid == 0) {
         b->place = &b->places[who];
         b->cells = table->cells[who];
-        if (b->realtime && (part == PART_STARTUP || part == PART_MASKS))
+        if (b->realtime && (part == PART_STARTUP || part == PART_MASKS || part == PART_PROXY))
             (void)set_realtime();
         int r = become(who) < 0 || clean_process(b->place) < 0 ? -1 : measure[part](b);
         _exit(r == 0 ? 0 : 1);
@@ -222,12 +222,12 @@ static int measure_part(struct bench *b, enum part part, enum who who, struct ta
     return 0;
 }
 
-/* Once, as the user: the machine's memory is the same whoever looks, and so is the classifier. */
+/* Once, as the user: memory, the classifier and the network are the same whoever looks. */
 static bool wanted(const struct choice *choice, enum part part, enum who who)
 {
     if (!choice->parts[part] || !choice->who[who])
         return false;
-    bool once = part == PART_MEMORY || part == PART_CLASSIFY;
+    bool once = part == PART_MEMORY || part == PART_CLASSIFY || part == PART_PROXY;
 
     return !once || who == WHO_USER || !choice->who[WHO_USER];
 }

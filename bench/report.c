@@ -54,12 +54,15 @@ static const struct {
     [PART_WALK] = { "walk", "a tree of many files" },
     [PART_CALLS] = { "calls", "calls inside a sandbox" },
     [PART_CLASSIFY] = { "classify", "judging commands" },
+    [PART_PROXY] = { "proxy", "the proxy, on loopback" },
 };
 
 static const char *const units[] = {
-    [UNIT_MS] = "ms", [UNIT_PER_S] = "/s", [UNIT_KIB] = "KiB", [UNIT_NS] = "ns"
+    [UNIT_MS] = "ms", [UNIT_PER_S] = "/s", [UNIT_KIB] = "KiB",   [UNIT_NS] = "ns",
+    [UNIT_US] = "us", [UNIT_S] = "s",      [UNIT_MB_S] = "MB/s", [UNIT_MIB] = "MiB"
 };
-static const int decimals[] = { [UNIT_MS] = 3, [UNIT_PER_S] = 0, [UNIT_KIB] = 0, [UNIT_NS] = 1 };
+static const int decimals[] = { [UNIT_MS] = 3, [UNIT_PER_S] = 0, [UNIT_KIB] = 0,  [UNIT_NS] = 1,
+                                [UNIT_US] = 1, [UNIT_S] = 3,     [UNIT_MB_S] = 0, [UNIT_MIB] = 1 };
 
 const char *report_part_name(enum part part)
 {
@@ -163,7 +166,8 @@ void report_text(const struct bench *b, const struct table *t)
                      sysconf(_SC_NPROCESSORS_ONLN));
     (void)printf("bwrap: %s\n", b->bwrap ? b->bwrap : "not installed, so no ratios to it");
     (void)printf("directories: %s\n", b->tmpfs ? "a tmpfs" : "/var/tmp");
-    (void)printf("start-up and masks: %s\n", b->realtime ? "SCHED_RR" : "the normal scheduler");
+    (void)printf("start-up, masks and proxy: %s\n",
+                 b->realtime ? "SCHED_RR" : "the normal scheduler");
     print_load();
     for (unsigned part = 0; part < PART_COUNT; part++) {
         for (unsigned who = 0; who < WHO_COUNT; who++) {

@@ -24,7 +24,8 @@
  *  - Nothing prints, exits, installs a signal handler or changes global state. Managers are
  *    independent of each other and may be used from any thread. A command, process or result is
  *    used by one thread at a time, except abx_command_cancel and abx_process_signal.
- *  - A callback may call abx_command_cancel and nothing else on the same manager.
+ *  - A callback may call abx_command_cancel and abx_manager_answer, and nothing else on the same
+ *    manager.
  *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED; freeing them
  *    there only frees the child's copies.
  */
@@ -238,6 +239,17 @@ typedef int32_t (*abx_approval_lookup_fn)(void *user, const char *key);
 /* Returns 0, or anything else if it could not be stored: then it holds for the manager. */
 typedef int32_t (*abx_approval_store_fn)(void *user, const char *key, const abx_question *question);
 
+/*
+ * The ALWAYS answers that are kept (ABX_KEEP_APPROVALS), the newest first. format: "text" or "json"
+ * (key, time, command, part, rule, cwd). Texts are as they were shown.
+ */
+ABX_API int32_t abx_approvals_list(const char *format, char **ret_text, abx_error **err);
+/*
+ * Takes one back: its key, or the first six or more digits of it that no other begins with; NULL:
+ * all. ret_count (may be NULL): how many. Managers that live keep what they were told.
+ */
+ABX_API int32_t abx_approvals_forget(const char *key, size_t *ret_count, abx_error **err);
+
 /* ---- manager ---- */
 
 typedef struct abx_manager abx_manager;
@@ -257,12 +269,29 @@ typedef void (*abx_notice_fn)(void *user, int32_t level, const char *module, con
 typedef struct abx_command abx_command;
 typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_check *check);
 
+/*
+ * A command of a filtered network wants a host that no rule mentions. Must not wait for anybody:
+ * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a no.
+ * Commands that want the same host and port at the same time share a question. Called by whoever
+ * pumps (the manager's thread, or the caller's own call).
+ */
+typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, int32_t port);
+#define ABX_ANSWER_NO          0 /* the next one asks again */
+#define ABX_ANSWER_YES         1
+#define ABX_ANSWER_YES_SESSION 2 /* as long as the manager lives */
+#define ABX_ANSWER_NO_SESSION  3
+
 #define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
 /* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
 #define ABX_KEEP_APPROVALS 4u
 /* What runs were refused is appended to a log there, too: abx_log_text. */
-#define ABX_KEEP_LOG 8u
+#define ABX_KEEP_LOG 16u
+/*
+ * The approver is a person: after five noes within a minute, of all programs of the user together,
+ * nobody is asked until that minute is over, and what needs an approval does not run.
+ */
+#define ABX_LIMIT_QUESTIONS 8u
 
 typedef struct abx_hooks {
     uint32_t size; /* sizeof(abx_hooks) of the caller; abx_hooks_init sets it */
@@ -275,7 +304,9 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
-    const char *log_file; /* violations are appended here as JSON lines; NULL: nowhere */
+    const char *log_file;   /* violations are appended here as JSON lines; NULL: nowhere */
+    const char *program;    /* agentbox, for the network proxy; NULL: the installed one */
+    abx_network_fn network; /* NULL: what no rule mentions is refused */
 } abx_hooks;
 
 ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
@@ -284,10 +315,14 @@ ABX_API void abx_hooks_init(abx_hooks *hooks, uint32_t size);
 ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks,
                                 abx_manager **ret_manager, abx_error **err);
 /*
- * Another configuration for the commands to come; those that are wrapped or running keep theirs.
- * It is checked first: on failure the old one stays.
+ * Another configuration for the commands to come; those that are wrapped or running keep theirs,
+ * but for the rules of a filtered network: those are in force for all when this returns, and what is
+ * open to hosts that they do not allow is closed. It is checked first: on failure the old one stays.
  */
 ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *config, abx_error **err);
+/* To abx_hooks.network: ABX_ANSWER_*. One that comes too late is nobody's any more. */
+ABX_API int32_t abx_manager_answer(abx_manager *manager, uint32_t question, int32_t answer,
+                                   abx_error **err);
 /* No new commands from now on; running ones are ended and waited for, at most timeout_ms. */
 ABX_API int32_t abx_manager_close(abx_manager *manager, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
@@ -344,7 +379,10 @@ ABX_API void abx_command_cancel(abx_command *command);
  */
 ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx_error **err);
 
-/* What would be enforced. format is "text" or "json". The command must be wrapped. */
+/*
+ * What would be enforced. format is "text", "json", or "seatbelt": the profile that macOS would
+ * enforce for the same policy and tree. The command must be wrapped.
+ */
 ABX_API int32_t abx_command_plan(const abx_command *command, const char *format, char **ret_text,
                                  abx_error **err);
 
@@ -512,11 +550,6 @@ ABX_API int32_t abx_log_text(const char *format, size_t last, char **ret_text, a
 typedef struct abx_proxy abx_proxy;
 
 #define ABX_PROXY_TELL_ALLOWED 1u /* records also for what is let through */
-
-#define ABX_ANSWER_NO          0 /* the next one asks again */
-#define ABX_ANSWER_YES         1
-#define ABX_ANSWER_YES_SESSION 2
-#define ABX_ANSWER_NO_SESSION  3
 
 typedef struct abx_proxy_options {
     uint32_t size; /* sizeof(abx_proxy_options) of the caller */

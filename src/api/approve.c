@@ -15,15 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 
 #include "api/judge.h"
 #include "base/str.h"
 #include "probe/approvals.h"
+#include "probe/refusals.h"
 #include "probe/state.h"
 
 #define APPROVE_MAX_SESSION 65536 /* keys; more are asked about again */
 
-/* How a question ended. The approver's words, and two of ours. */
+/* How a question ended. The approver's words, and some of ours. */
 enum answer {
     ANSWER_FAILED = ABX_APPROVE_FAILED,
     ANSWER_NO = ABX_APPROVE_NO,
@@ -31,6 +33,7 @@ enum answer {
     ANSWER_SESSION = ABX_APPROVE_SESSION,
     ANSWER_ALWAYS = ABX_APPROVE_ALWAYS,
     ANSWER_NOBODY,  /* there is no approver */
+    ANSWER_FLOOD,   /* too many noes just now: not asked */
     ANSWER_CHANGED, /* yes, but not to what there is now */
     ANSWER_VOID,    /* canceled, closed or too late: nobody may rely on it */
 };
@@ -207,18 +210,44 @@ static void publish_question(struct asking *a, bool on)
     (void)pthread_mutex_unlock(&a->command->lock);
 }
 
+/* Who is asked again and again says yes in the end. */
+static bool is_flood(void)
+{
+    _arena_ struct arena arena = { 0 };
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *const *dirs = cache_directories(&arena);
+    return dirs && refusals_wait(dirs, time(NULL)) > 0;
+}
+
+static void count_answer(int32_t said)
+{
+    _arena_ struct arena arena = { 0 };
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *const *dirs = cache_directories(&arena);
+    if (dirs && said > ABX_APPROVE_NO)
+        refusals_clear(dirs);
+    else if (dirs && said == ABX_APPROVE_NO)
+        refusals_add(dirs, time(NULL));
+}
+
 static enum answer ask_approver(struct asking *a)
 {
     const abx_hooks *hooks = &a->manager->hooks;
 
     if (!hooks->approve)
         return ANSWER_NOBODY;
+    if ((hooks->flags & ABX_LIMIT_QUESTIONS) && is_flood())
+        return ANSWER_FLOOD;
     a->question->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     publish_question(a, true);
     int32_t said = hooks->approve(hooks->user, a->question);
     publish_question(a, false);
     if (said < ABX_APPROVE_FAILED || said > ABX_APPROVE_ALWAYS)
         said = ABX_APPROVE_NO;
+    if (hooks->flags & ABX_LIMIT_QUESTIONS)
+        count_answer(said);
     if (said > ABX_APPROVE_ONCE && !a->question->can_keep)
         said = ABX_APPROVE_ONCE;
     if (said > ABX_APPROVE_NO &&
@@ -332,6 +361,11 @@ static int32_t outcome(const struct asking *a, enum answer answer, abx_error **e
     case ANSWER_NOBODY:
         return refuse(a, "it needs an approval, and there is nobody to ask",
                       "set hooks.approve, or allow it by a rule in the user's own configuration",
+                      err);
+    case ANSWER_FLOOD:
+        return refuse(a, "not asked about, because five commands were refused just now",
+                      "wait a minute; a rule of your own (classifier.rules) decides without a "
+                      "question",
                       err);
     case ANSWER_CHANGED:
         return refuse(a, "a file that it names changed while it was being approved",

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "api/judge.h"
+#include "base/str.h"
 #include "plan/dump.h"
+#include "plan/seatbelt.h"
 
 static void free_strings(char **list)
 {
@@ -263,6 +265,16 @@ static int32_t check_wrapped(const abx_command *c, const char *what, abx_error *
     return ABX_OK;
 }
 
+/* What macOS would enforce: not part of the plan, which is for this system. */
+static int32_t print_profile(const abx_command *c, struct buf *b, abx_error **err)
+{
+    const struct seatbelt_request request = { .tty = c->plan->tty != 0 };
+    _arena_ struct arena arena;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    return seatbelt_compile(c->policy, c->facts, &request, &arena, b, err);
+}
+
 int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_text, abx_error **err)
 {
     int32_t code = check_wrapped(c, "print the plan", err);
@@ -273,7 +285,8 @@ int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_te
         return err_new(err, ABX_E_INVALID, "print the plan: no format or no place for it");
     _buf_ struct buf b;
     buf_init(&b, (size_t)256 << 20);
-    code = plan_dump(c->plan, format, &b, err);
+    code = str_eq(format, "seatbelt") ? print_profile(c, &b, err)
+                                      : plan_dump(c->plan, format, &b, err);
     if (code != ABX_OK)
         return code;
     char *text = buf_take(&b);

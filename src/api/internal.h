@@ -4,8 +4,8 @@
  *
  * Locks: manager->lock guards its list of active runs, its questions and `closed`; command->lock
  * guards `run` and `question`, so that a cancel from another thread never meets one that is being
- * freed; process->lock guards its
- * run between the manager's thread and the caller. Taken in the order process, command, manager.
+ * freed; process->lock guards its run between the manager's thread and the caller; that of the
+ * network is in net.h. Taken in the order process, command, network, manager.
  */
 #ifndef ABX_API_INTERNAL_H
 #define ABX_API_INTERNAL_H
@@ -42,15 +42,19 @@ struct abx_config {
     bool rules_withheld;   /* a project's file that is not trusted would loosen them */
 };
 
+struct net;
+struct net_run;
+
 struct abx_manager {
     pid_t owner;        /* the process that made it */
     bool no_stream[3];  /* closed when it was made: what has the number later is not a stream */
     abx_config *config; /* under lock: abx_manager_update replaces it */
     abx_hooks hooks;
-    char *helper_dir;
+    char *helper_dir, *program;
     struct image image;
-    int epoll_fd; /* of all processes */
-    int log_fd;   /* abx_hooks.log_file, or -1 */
+    int epoll_fd;    /* of all processes, and of the network */
+    struct net *net; /* made with the first filtered run, under lock; stays */
+    int log_fd;      /* abx_hooks.log_file, or -1 */
 
     pthread_mutex_t lock;
     pthread_cond_t idle; /* an active run ended */
@@ -134,8 +138,9 @@ struct abx_process {
     unsigned pins; /* dispatchers at work on it */
     struct run run;
     struct active active;
-    int epoll_fd; /* of this run's descriptors and of done_fd; in the manager's */
-    int done_fd;  /* eventfd: readable from the end on, when the others are closed */
+    struct net_run *net; /* NULL: not filtered */
+    int epoll_fd;        /* of this run's descriptors and of done_fd; in the manager's */
+    int done_fd;         /* eventfd: readable from the end on, when the others are closed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool finished;
@@ -172,6 +177,7 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err);
 void manager_forget(abx_manager *m,
                     abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
+int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err);
 /* The configuration of this moment; for config_unref. */
 abx_config *manager_config(abx_manager *m);
 
@@ -229,8 +235,12 @@ void trace_verdict(const abx_manager *m, const char *decision, const char *rule)
 void trace_plan(const abx_command *c);
 
 /* ---- start.c: from a command, wrapped or with its policy built, to a started run ---- */
-/* capture: the defaults of abx_manager_run; otherwise those of abx_command_spawn. */
-int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err);
+/*
+ * capture: the defaults of abx_manager_run; otherwise those of abx_command_spawn. *ret_net is for
+ * net_run_free, and NULL where the run is not filtered.
+ */
+int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct net_run **ret_net,
+                          abx_error **err);
 
 void form_free(struct abx_exec_form *form);
 

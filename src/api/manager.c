@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/judge.h"
+#include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
 
@@ -101,18 +102,25 @@ static int32_t take_config(const abx_config *config, abx_config **ret, abx_error
     return ABX_OK;
 }
 
+/* A text of the caller's; false: no memory. */
+static bool keep_text(const char **text, char **copy)
+{
+    if (!*text)
+        return true;
+    *copy = strdup(*text);
+    *text = *copy;
+    return *copy != NULL;
+}
+
 static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error **err)
 {
     int32_t code = take_config(config, &m->config, err);
 
     if (code != ABX_OK)
         return code;
-    if (m->hooks.helper_dir) {
-        m->helper_dir = strdup(m->hooks.helper_dir);
-        if (!m->helper_dir)
-            return err_nomem(err);
-        m->hooks.helper_dir = m->helper_dir;
-    }
+    if (!keep_text(&m->hooks.helper_dir, &m->helper_dir) ||
+        !keep_text(&m->hooks.program, &m->program))
+        return err_nomem(err);
     m->image.helper_dir = m->helper_dir;
     const char *log = m->hooks.log_file;
     m->hooks.log_file = NULL; /* the caller's text; the file is open from now on */
@@ -126,7 +134,8 @@ static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
     if (from->size < sizeof from->size + sizeof from->flags)
         return err_new(err, ABX_E_INVALID, "use hooks: abx_hooks_init was not called");
     memcpy(to, from, MIN_OF((size_t)from->size, sizeof *to));
-    if (to->flags & ~(ABX_NO_THREAD | ABX_TRACE | ABX_KEEP_APPROVALS | ABX_KEEP_LOG))
+    if (to->flags &
+        ~(ABX_NO_THREAD | ABX_TRACE | ABX_KEEP_APPROVALS | ABX_LIMIT_QUESTIONS | ABX_KEEP_LOG))
         return err_new(err, ABX_E_INVALID, "use hooks: unknown flags 0x%x", to->flags);
     if (!to->approval_lookup != !to->approval_store ||
         (to->approval_lookup && (to->flags & ABX_KEEP_APPROVALS)))
@@ -201,8 +210,11 @@ int32_t abx_manager_update(abx_manager *m, const abx_config *config, abx_error *
     abx_config *old = closed ? new : m->config;
     if (!closed)
         m->config = new;
+    struct net *net = m->net;
     (void)pthread_mutex_unlock(&m->lock);
     config_unref(old);
+    if (!closed)
+        net_update(net);
     return closed ? err_new(err, ABX_E_CLOSED, "update a manager: it is closed") : ABX_OK;
 }
 
@@ -309,6 +321,10 @@ static int dispatch(abx_manager *m, int timeout_ms)
     if (n < 0)
         return errno == EINTR ? 0 : -errno;
     for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 == NET_EVENT) {
+            net_dispatch(m->net);
+            continue;
+        }
         abx_process *p = pin_process(m, events[i].data.u64);
         if (!p)
             continue;
@@ -387,6 +403,23 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err)
         r = -errno;
     (void)pthread_mutex_unlock(&m->lock);
     return r < 0 ? err_sys(err, ABX_E_IO, r, "watch a process") : ABX_OK;
+}
+
+int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = NET_EVENT };
+    int32_t code = ABX_OK;
+
+    (void)pthread_mutex_lock(&m->lock);
+    int r = m->net ? 0 : ensure_epoll(m);
+    if (r == 0 && !m->net) {
+        code = net_new(m, &m->net, err);
+        if (code == ABX_OK && epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, net_fd(m->net), &event) < 0)
+            r = -errno;
+    }
+    *ret = m->net;
+    (void)pthread_mutex_unlock(&m->lock);
+    return r < 0 ? err_sys(err, ABX_E_IO, r, "watch the network") : code;
 }
 
 void manager_forget(abx_manager *m, abx_process *p)
@@ -501,12 +534,14 @@ void abx_manager_free(abx_manager *m)
         p->manager = NULL;
         p->prev = NULL;
     }
+    net_free(m->net);
     image_done(&m->image);
     fd_close(m->wake_fd);
     fd_close(m->epoll_fd);
     fd_close(m->log_fd);
     config_unref(m->config);
     free(m->helper_dir);
+    free(m->program);
     if (m->hooks.user_free)
         m->hooks.user_free(m->hooks.user);
     (void)pthread_cond_destroy(&m->idle);

@@ -63,6 +63,22 @@ static const char *add_credentials(const char *url, struct arena *arena)
     return arena_printf(arena, "%.*s%s@%s", (int)(rest + 3 - url), url, encoded, rest + 3);
 }
 
+static bool is_true(const struct layers *l, enum settings_key key)
+{
+    return str_eq(layers_value(l, key), "true");
+}
+
+/* How strictly; 0 as a size is no limit. */
+static void fill_how(const struct layers *l, struct server_rules *rules)
+{
+    uint64_t bytes = 0;
+
+    (void)str_to_size(layers_value(l, KEY_MAX_REQUEST_BODY), &bytes); /* checked on entry */
+    rules->request_body = bytes ? bytes : UINT64_MAX;
+    rules->allow_tls_without_name = is_true(l, KEY_TLS_WITHOUT_NAME);
+    rules->refuse_ech = is_true(l, KEY_REFUSE_ECH);
+}
+
 int32_t net_rules_make(const abx_config *config, const struct settings *call, struct arena *arena,
                        struct net_rules *ret, abx_error **err)
 {
@@ -80,6 +96,7 @@ int32_t net_rules_make(const abx_config *config, const struct settings *call, st
                             &granted, err);
     if (code != ABX_OK)
         return code;
+    fill_how(&granted, rules);
     ret->upstream = layers_value(&granted, KEY_UPSTREAM_PROXY);
     ret->upstream = add_credentials(ret->upstream ? ret->upstream : "", arena);
     const char *mitm = layers_value(&granted, KEY_MITM_SOCKET);

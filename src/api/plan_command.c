@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/net_env.h"
 #include "base/buf.h"
 #include "plan/compile.h"
 #include "probe/scan.h"
@@ -146,6 +147,10 @@ int32_t command_compile(abx_command *c, abx_error **err)
     };
     while (request.argv[request.argc])
         request.argc++;
+    if (c->policy->network == NETWORK_FILTERED)
+        code = net_env_make(c->manager, &c->layers, &c->arena, &request, err);
+    if (code != ABX_OK)
+        return code;
     for (int looks = 1;; looks++) {
         _err_ abx_error *why = NULL;
         bool widens;

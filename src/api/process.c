@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
 
@@ -43,12 +44,19 @@ static void unpublish(abx_command *c)
 
 static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx_error **err)
 {
-    int32_t code = command_start_run(c, run, true, err);
+    struct net_run *net = NULL;
+    int32_t code = command_start_run(c, run, true, &net, err);
 
-    while (code == ABX_OK && !run_ended(run))
+    run->side_fd = net ? net_fd(c->manager->net) : -1;
+    while (code == ABX_OK && !run_ended(run)) {
         code = run_pump(run, -1, err);
+        if (run->side_ready)
+            net_dispatch(c->manager->net);
+    }
+    net_leave(net, &run->violations);
     if (code == ABX_OK)
         code = result_from_run(c->manager, run, c->required, ret, err);
+    net_run_free(net);
     return code;
 }
 
@@ -86,8 +94,10 @@ static int watch_fds(abx_process *p)
     p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (p->done_fd < 0 || p->epoll_fd < 0)
         return -errno;
-    const int fds[] = { p->done_fd, p->run.status_fd, p->run.pidfd, p->run.streams[1].fd,
-                        p->run.streams[2].fd };
+    /* Where there is no thread, whoever waits for a process serves the network too. */
+    const int net = p->net && !manager_has_thread(p->manager) ? net_fd(p->manager->net) : -1;
+    const int fds[] = { p->done_fd,           p->run.status_fd,     p->run.pidfd,
+                        p->run.streams[1].fd, p->run.streams[2].fd, net };
     for (size_t i = 0; i < ARRAY_LEN(fds); i++)
         if (fds[i] >= 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return -errno;
@@ -105,13 +115,14 @@ static void finish_locked(abx_process *p)
     (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
     if (write(p->done_fd, &one, sizeof one) != (ssize_t)sizeof one)
         return; /* cannot be: the counter is 0 */
+    net_leave(p->net, &p->run.violations);
     manager_leave(p->manager, &p->active);
     (void)pthread_cond_broadcast(&p->changed);
 }
 
 static int32_t process_start(abx_process *p, abx_error **err)
 {
-    int32_t code = command_start_run(p->command, &p->run, false, err);
+    int32_t code = command_start_run(p->command, &p->run, false, &p->net, err);
 
     if (code != ABX_OK)
         return code;
@@ -214,6 +225,8 @@ static int32_t wait_round(abx_process *p, int ms, abx_error **err)
     (void)pthread_mutex_unlock(&p->lock);
     int n = poll(&fd, 1, ms);
     int error = n < 0 && errno != EINTR ? -errno : 0;
+    if (p->net && n > 0)
+        net_dispatch(p->manager->net);
     (void)pthread_mutex_lock(&p->lock);
     if (error)
         return err_sys(err, ABX_E_IO, error, "wait for a process");
@@ -298,6 +311,7 @@ static void free_copy(abx_process *p)
             p->next->prev = p->prev;
     }
     run_forget(&p->run);
+    net_run_forget(p->net);
     fd_close(p->epoll_fd);
     fd_close(p->done_fd);
     free(p);
@@ -322,6 +336,7 @@ void abx_process_free(abx_process *p)
     } else {
         run_done(&p->run, NULL);
     }
+    net_run_free(p->net);
     fd_close(p->epoll_fd);
     fd_close(p->done_fd);
     (void)pthread_cond_destroy(&p->changed);

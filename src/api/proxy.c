@@ -4,37 +4,26 @@
  * passes its records on. Nothing of what the sandbox or the network sends is read in this process.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "api/net_rules.h"
+#include "api/role.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "net/client.h"
-#include "net/role.h"
-#include "run/spawn.h"
-
-/* Whoever takes the role over gets no terminal; only a sanitizer has something to say. */
-#ifdef ABX_SANITIZED
-#define ROLE_STDERR(null) STDERR_FILENO
-#else
-#define ROLE_STDERR(null) (null)
-#endif
 
 #define RULES_ID 1u
 #define BACKLOG  1024
 
 struct abx_proxy {
     pid_t owner;
-    pid_t pid; /* of the role; 0: none */
+    struct role_process role;
     struct client client;
     abx_proxy_options options;
     uint32_t last_listener;
@@ -104,44 +93,23 @@ static void tell_question(void *user, uint32_t question, uint32_t listener, cons
 
 static int32_t start_role(abx_proxy *p, abx_error **err)
 {
-    const char *program = p->options.program ? p->options.program : ABX_LIBEXECDIR "/agentbox";
-    struct image image = { .fd = -1, .path = (char *)(uintptr_t)program };
-    static const char *const argv[] = { "agentbox", "net-role", NULL };
     const struct client_hooks hooks = {
         .user = p, .record = tell_record, .lost = tell_lost, .ask = tell_question
     };
-    _fd_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int pair[2];
+    int control;
+    int32_t code = role_start(role_program(p->options.program), &p->role, &control, err);
 
-    if (null < 0)
-        return err_sys(err, ABX_E_PROXY, -errno, "open '/dev/null'");
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_sys(err, ABX_E_PROXY, -errno, "make the proxy's control socket");
-    client_init(&p->client, pair[0], &hooks);
-    const int fds[] = { null, null, ROLE_STDERR(null), pair[1] };
-    _Static_assert(ARRAY_LEN(fds) == ROLE_CONTROL_FD + 1, "the control socket is the last one");
-    const struct spawn_request request = {
-        .image = &image, .argv = argv, .cwd = "/", .cwd_fd = -1, .fds = fds, .count = ARRAY_LEN(fds)
-    };
-    int32_t code = spawn_launcher(&request, &p->pid, err);
-    fd_close(pair[1]);
-    if (code != ABX_OK) {
-        p->pid = 0;
-        (void)err_wrap(err, "start the network proxy");
-    }
+    if (code == ABX_OK)
+        client_init(&p->client, control, &hooks);
     return code;
 }
 
 static void reap(abx_proxy *p)
 {
-    int status;
-
-    if (p->pid > 1 && p->owner == getpid()) {
-        (void)kill(p->pid, SIGKILL);
-        while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    }
-    p->pid = 0;
+    if (p->owner == getpid())
+        role_end(&p->role);
+    else
+        role_forget(&p->role);
 }
 
 static int32_t set_rules(abx_proxy *p, const abx_config *config, abx_error **err)
@@ -196,7 +164,7 @@ int32_t abx_proxy_new(const abx_config *config, const abx_proxy_options *options
     if (options)
         memcpy(&p->options, options, MIN_OF((size_t)options->size, sizeof *options));
     p->owner = getpid();
-    p->client.control = -1;
+    p->client.control = p->role.pidfd = -1;
     int32_t code = p->options.dns_port < 0 || p->options.dns_port > 65535
                        ? err_new(err, ABX_E_INVALID, "start a proxy: dns_port is out of range")
                        : proxy_start(p, config, err);

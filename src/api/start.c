@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/net.h"
 #include "base/fd.h"
 #include "probe/state.h"
 #include "run/probe.h"
@@ -97,6 +98,8 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
     uint32_t layers = c->plan->layers & available_layers(&facts);
     if (layers == c->plan->layers)
         return false;
+    if (c->plan->proxied && !(layers & LAYER_BIT(LAYER_NETNS)))
+        return false; /* nothing would be filtered */
     struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
     if (!less)
         return false;
@@ -175,7 +178,8 @@ static void forget_plan(abx_command *c, struct run *run)
     c->config = NULL;
 }
 
-int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_error **err)
+int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct net_run **ret_net,
+                          abx_error **err)
 {
     _arena_ struct arena arena = { 0 };
     _fd_ int cwd_fd = -1;
@@ -190,9 +194,10 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, abx_err
 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
+            code = net_join(c->manager, run, &c->settings, ret_net, err);
             command_watch(c, run);
             forget_plan(c, run);
-            return ABX_OK;
+            return code;
         }
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);

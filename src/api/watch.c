@@ -108,6 +108,16 @@ static void tell_path(struct explainer *e, struct run *run, const struct watch_m
     add_record(e, run, msg, &v);
 }
 
+/* Past the proxy: then no grant helps, only to use it. */
+static void explain_bypass(const struct policy *policy, struct explain_answer *says)
+{
+    if (policy->network != NETWORK_FILTERED)
+        return;
+    says->rule = "network.mode filtered";
+    says->grant = "";
+    says->note = "only the proxy leads out (HTTP_PROXY, ALL_PROXY), and this went around it";
+}
+
 static void tell_address(struct explainer *e, struct run *run, const struct watch_msg *msg,
                          const char *detail)
 {
@@ -120,6 +130,7 @@ static void tell_address(struct explainer *e, struct run *run, const struct watc
         !inet_ntop(msg->path_len == 4 ? AF_INET : AF_INET6, msg->path, host, sizeof host) ||
         explain_network(e->context.policy, &arena, &says, NULL) != ABX_OK || says.allowed)
         return;
+    explain_bypass(e->context.policy, &says);
     struct abx_violation v = {
         .operation = VIOLATION_NETWORK,
         .host = host,

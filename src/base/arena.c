@@ -116,18 +116,28 @@ char *arena_strdup(struct arena *a, const char *s)
     return arena_strndup(a, s, strlen(s));
 }
 
+/* Straight into the newest block; a second time only where its room was too small. */
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
-    char *text = NULL, *copy;
+    struct arena_block *top = a->blocks;
+    size_t room = top ? top->size - top->used : 0;
+    char *text = room ? (char *)top->data + top->used : NULL;
     va_list args;
-    int n;
 
     va_start(args, fmt);
-    n = vasprintf(&text, fmt, args);
+    int n = vsnprintf(text, room, fmt, args);
     va_end(args);
     if (n < 0)
         return NULL;
-    copy = arena_strndup(a, text, (size_t)n);
-    free(text);
-    return copy;
+    char *piece = arena_alloc(a, (size_t)n + 1, 1);
+    if (piece == text)
+        return piece;
+    if (text)
+        memset(text, 0, MIN_OF((size_t)n + 1, room)); /* as if it had not been tried */
+    if (!piece)
+        return NULL;
+    va_start(args, fmt);
+    n = vsnprintf(piece, (size_t)n + 1, fmt, args);
+    va_end(args);
+    return n < 0 ? NULL : piece;
 }

@@ -122,18 +122,6 @@ void loop_remove(struct loop *loop, const struct loop_io *io)
     (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, io->fd, NULL);
 }
 
-void loop_let_go(struct loop *loop, const struct loop_io *io)
-{
-    drop_fetched(loop, io);
-}
-
-int loop_take(struct loop *loop, struct loop_io *io, unsigned events)
-{
-    struct epoll_event event = { .events = epoll_bits(events), .data.ptr = io };
-
-    return epoll_ctl(loop->epoll, EPOLL_CTL_MOD, io->fd, &event) < 0 ? -errno : 0;
-}
-
 void loop_close(struct loop *loop, struct loop_io *io)
 {
     if (io->fd < 0)

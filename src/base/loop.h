@@ -53,12 +53,6 @@ int loop_add(struct loop *loop, struct loop_io *io, unsigned events);
 void loop_change(struct loop *loop, const struct loop_io *io, unsigned events);
 /* The descriptor stays open. */
 void loop_remove(struct loop *loop, const struct loop_io *io);
-/*
- * For a descriptor that goes from one owner to another: the first lets it go, the second takes it
- * in the same turn, or closes it.
- */
-void loop_let_go(struct loop *loop, const struct loop_io *io);
-int loop_take(struct loop *loop, struct loop_io *io, unsigned events);
 /* Removes and closes; the descriptor must have no duplicate. A negative one is fine. */
 void loop_close(struct loop *loop, struct loop_io *io);
 

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The prompt. It goes to the controlling terminal and to nothing else, so neither a pipe nor a file
- * can answer; keys that were typed before the question was there are thrown away. The command is
- * shown escaped, as a whole, and the part that decides last, where it is not scrolled away. Only
- * "y", "yes", "a" and "always" are a yes; an empty line, the end of the input, Ctrl-C, any signal
- * that ends a run, and time that is up are a no. In the background there is nobody to ask.
+ * The question about a command, on the terminal (prompt.h). The command is shown escaped, as a
+ * whole, and the part that decides last, where it is not scrolled away. Only "y", "yes", "a" and
+ * "always" are a yes; an empty line, the end of the input, Ctrl-C, any signal that ends a run, and
+ * time that is up are a no.
  */
 #include "cli/approve.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/signalfd.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/str.h"
+#include "cli/prompt.h"
 
 #define PROMPT_MAX_TEXT ((size_t)64 << 20)
 
@@ -29,15 +21,6 @@
     "there is no terminal to ask on; --approve yes runs it, and so does a rule in your own "       \
     "configuration (classifier.rules)"
 #define HINT_DENIED "--approve deny refuses whatever needs an approval"
-
-struct prompt {
-    const abx_question *question;
-    int tty, signals;
-    struct termios saved;
-    bool changed; /* the terminal's mode */
-    char line[64];
-    size_t len;
-};
 
 bool approver_mode(const char *word, enum approve_mode *ret)
 {
@@ -58,149 +41,66 @@ static void put_row(struct buf *b, const char *label, const char *text)
     (void)buf_putc(b, '\n');
 }
 
-static bool show(const struct prompt *p)
+static void put_question(struct buf *b, const abx_question *q)
 {
-    const abx_question *q = p->question;
-    _buf_ struct buf b = { .limit = PROMPT_MAX_TEXT };
-
-    (void)buf_puts(&b, "agentbox: this command needs your approval\n");
-    put_row(&b, "command:", abx_question_command(q));
-    put_row(&b, "in:", abx_question_cwd(q));
-    put_row(&b, "part:", abx_question_part(q));
-    put_row(&b, "rule:", abx_question_rule(q));
-    put_row(&b, "reason:", abx_question_reason(q));
-    (void)buf_puts(&b, abx_question_can_keep(q)
-                           ? "Run it? [y]es, this time; [a]lways, exactly this; [N]o: "
-                           : "Run it? [y]es, this time; [N]o: ");
-    return !b.failed && io_write_all(p->tty, b.data, b.len) == 0;
+    (void)buf_puts(b, "agentbox: this command needs your approval\n");
+    put_row(b, "command:", abx_question_command(q));
+    put_row(b, "in:", abx_question_cwd(q));
+    put_row(b, "part:", abx_question_part(q));
+    put_row(b, "rule:", abx_question_rule(q));
+    put_row(b, "reason:", abx_question_reason(q));
+    (void)buf_puts(b, abx_question_can_keep(q)
+                          ? "Run it? [y]es, this time; [a]lways, exactly this; [N]o: "
+                          : "Run it? [y]es, this time; [N]o: ");
 }
 
-/* Lines with echo and Ctrl-C, whatever the caller's program made of the terminal. */
-static void enter(struct prompt *p)
+static int32_t meaning(const char *word)
 {
-    struct termios lines;
-
-    if (tcgetattr(p->tty, &p->saved) < 0)
-        return;
-    lines = p->saved;
-    lines.c_iflag |= ICRNL;
-    lines.c_oflag |= OPOST | ONLCR;
-    lines.c_lflag |= ICANON | ECHO | ISIG;
-    p->changed = tcsetattr(p->tty, TCSAFLUSH, &lines) == 0;
-}
-
-static void leave(const struct prompt *p)
-{
-    if (p->changed)
-        (void)tcsetattr(p->tty, TCSANOW, &p->saved);
-}
-
-/* Ctrl-Z: this program stops, and asks again when it goes on. */
-static bool suspend(struct prompt *p)
-{
-    sigset_t stop;
-
-    leave(p);
-    (void)sigemptyset(&stop);
-    (void)sigaddset(&stop, SIGTSTP);
-    (void)sigprocmask(SIG_UNBLOCK, &stop, NULL);
-    (void)raise(SIGTSTP);
-    (void)sigprocmask(SIG_BLOCK, &stop, NULL);
-    enter(p);
-    p->len = 0;
-    return show(p);
-}
-
-/* False: the user wants to end this. */
-static bool read_signals(struct prompt *p)
-{
-    struct signalfd_siginfo info;
-
-    while (read(p->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        switch (info.ssi_signo) {
-        case SIGTSTP:
-            if (!suspend(p))
-                return false;
-            break;
-        case SIGINT:
-        case SIGTERM:
-        case SIGHUP:
-        case SIGQUIT:
-            return false;
-        default:
-            break;
-        }
-    }
-    return true;
-}
-
-static int32_t meaning(char *line)
-{
-    line[strcspn(line, "\r\n")] = '\0';
-    line += strspn(line, " \t");
-    line[strcspn(line, " \t")] = '\0';
-    if (strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0)
+    if (strcasecmp(word, "y") == 0 || strcasecmp(word, "yes") == 0)
         return ABX_APPROVE_ONCE;
-    if (strcasecmp(line, "a") == 0 || strcasecmp(line, "always") == 0)
+    if (strcasecmp(word, "a") == 0 || strcasecmp(word, "always") == 0)
         return ABX_APPROVE_ALWAYS;
     return ABX_APPROVE_NO;
 }
 
-/* True: the line is complete, or there will be none; *ret is what it means. */
-static bool read_line(struct prompt *p, int32_t *ret)
+static int64_t time_left(void *user)
 {
-    ssize_t n = read(p->tty, p->line + p->len, sizeof p->line - 1 - p->len);
-
-    *ret = ABX_APPROVE_NO;
-    if (n < 0)
-        return errno != EINTR && errno != EAGAIN;
-    p->len += (size_t)n;
-    p->line[p->len] = '\0';
-    if (n > 0 && strchr(p->line, '\n'))
-        *ret = meaning(p->line);
-    else if (n > 0 && p->len < sizeof p->line - 1)
-        return false;
-    return true;
+    return abx_question_timeout_ms(user);
 }
 
-static int32_t wait_answer(struct prompt *p)
+bool approver_is_there(void)
 {
-    int32_t answer = ABX_APPROVE_NO;
+    int tty = prompt_terminal();
 
-    for (;;) {
-        struct pollfd fds[] = { { .fd = p->tty, .events = POLLIN },
-                                { .fd = p->signals, .events = POLLIN },
-                                { .fd = abx_question_fd(p->question), .events = POLLIN } };
-        int64_t left = abx_question_timeout_ms(p->question);
-        int n = poll(fds, ARRAY_LEN(fds), left < 0 ? -1 : (int)MIN_OF(left, INT64_C(1000000)));
-
-        if ((n < 0 && errno != EINTR) || fds[2].revents || left == 0)
-            return ABX_APPROVE_NO;
-        if (n > 0 && fds[1].revents && !read_signals(p))
-            return ABX_APPROVE_NO;
-        if (n > 0 && fds[0].revents && read_line(p, &answer))
-            return answer;
-    }
+    return tty >= 0 && close(tty) == 0;
 }
 
 static int32_t ask(struct approver *a, const abx_question *question)
 {
-    struct prompt p = { .question = question, .signals = a->signals };
+    _buf_ struct buf text = { .limit = PROMPT_MAX_TEXT };
+    char line[PROMPT_LINE_MAX];
+    int ended_by;
 
-    p.tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (p.tty < 0 || tcgetpgrp(p.tty) != getpgrp()) {
+    put_question(&text, question);
+    if (text.failed)
+        return ABX_APPROVE_FAILED;
+    const struct prompt_request request = { .text = text.data,
+                                            .text_len = text.len,
+                                            .signals = a->signals,
+                                            .fd = abx_question_fd(question),
+                                            .left_ms = time_left,
+                                            .user = (void *)(uintptr_t)question };
+    switch (prompt_ask(&request, line, &ended_by)) {
+    case PROMPT_LINE:
+        return meaning(line);
+    case PROMPT_FAILED:
+        return ABX_APPROVE_FAILED;
+    case PROMPT_NO_TERMINAL:
         a->hint = HINT_NO_TERMINAL;
-        if (p.tty >= 0)
-            (void)close(p.tty);
+        return ABX_APPROVE_NO;
+    default:
         return ABX_APPROVE_NO;
     }
-    enter(&p);
-    int32_t answer = show(&p) ? wait_answer(&p) : ABX_APPROVE_FAILED;
-    if (!p.len)
-        (void)io_write_all(p.tty, "\n", 1);
-    leave(&p);
-    (void)close(p.tty);
-    return answer;
 }
 
 int32_t approver_answer(void *user, const abx_question *question)
@@ -220,4 +120,11 @@ int32_t approver_answer(void *user, const abx_question *question)
         break;
     }
     return ask(a, question);
+}
+
+void approver_network(void *user, uint32_t question, const char *host, int32_t port)
+{
+    struct approver *a = user;
+
+    network_take(a->network, question, host, port);
 }

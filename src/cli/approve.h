@@ -4,6 +4,7 @@
 #define ABX_CLI_APPROVE_H
 
 #include "cli/cli.h"
+#include "cli/network.h"
 
 enum approve_mode {
     APPROVE_ASK,  /* on the controlling terminal */
@@ -14,13 +15,17 @@ enum approve_mode {
 
 struct approver {
     enum approve_mode mode;
-    int signals;      /* a signalfd that says when the user wants to stop; -1: none */
-    const char *hint; /* why nobody was asked, and what to do; NULL: somebody was */
+    int signals;                   /* a signalfd that says when the user wants to stop; -1: none */
+    const char *hint;              /* why nobody was asked, and what to do; NULL: somebody was */
+    struct network_asker *network; /* hosts to ask about */
 };
 
 /* "ask", "deny" or "yes". */
 bool approver_mode(const char *word, enum approve_mode *ret);
-/* An abx_approve_fn; user is the struct approver. */
+/* Somebody sits at the terminal and sees what is asked. */
+bool approver_is_there(void);
+/* An abx_approve_fn and an abx_network_fn; user is the struct approver. */
 int32_t approver_answer(void *user, const abx_question *question);
+void approver_network(void *user, uint32_t question, const char *host, int32_t port);
 
 #endif

@@ -55,6 +55,7 @@ CLI_COMMAND(doctor);
 CLI_COMMAND(proxy);
 CLI_COMMAND(inside);
 CLI_COMMAND(log);
+CLI_COMMAND(approvals);
 CLI_COMMAND(rules);
 CLI_COMMAND(version);
 CLI_COMMAND(help);

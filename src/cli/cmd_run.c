@@ -29,6 +29,9 @@ struct session {
     abx_process *process;
     int signals;
     struct terminal *terminal; /* NULL: streams are passed through */
+    abx_manager *manager;
+    struct network_asker *network;
+    abx_result *result; /* once it has ended */
 };
 
 static int open_signals(void)
@@ -95,14 +98,58 @@ static void pump(struct session *s)
         terminal_relay(s->terminal, fds + 2);
 }
 
+static bool still_runs(void *user)
+{
+    struct session *s = user;
+
+    return abx_process_wait(s->process, 0, &s->result, NULL) == ABX_E_TIMEOUT;
+}
+
+/*
+ * Somebody who can write to the user's terminal himself could make a question look like another one.
+ * With a terminal of its own the command cannot: what it prints waits until the answer is there.
+ */
+static bool screen_is_ours(const struct session *s)
+{
+    return s->terminal ||
+           (!isatty(STDIN_FILENO) && !isatty(STDOUT_FILENO) && !isatty(STDERR_FILENO));
+}
+
+/* Hosts that the command wants and no rule mentions. */
+static void ask_network(struct session *s)
+{
+    const struct network_scene scene = { .signals = s->signals,
+                                         .process_fd = abx_process_fd(s->process),
+                                         .serve = still_runs,
+                                         .user = s };
+
+    if (!screen_is_ours(s)) {
+        network_refuse(s->network, s->manager);
+        return;
+    }
+    if (s->terminal)
+        terminal_leave(s->terminal);
+    int number = network_ask(s->network, s->manager, &scene);
+    if (s->terminal)
+        terminal_enter(s->terminal);
+    if (number)
+        on_signal(s, number);
+}
+
 static int32_t wait_end(struct session *s, abx_result **ret, abx_error **err)
 {
     bool was_stopped = false;
 
     for (;;) {
-        int32_t code = abx_process_wait(s->process, 0, ret, NULL);
-        if (code != ABX_E_TIMEOUT)
+        int32_t code = s->result ? ABX_OK : abx_process_wait(s->process, 0, &s->result, NULL);
+        if (code != ABX_E_TIMEOUT) {
+            *ret = s->result;
             return code == ABX_OK ? code : abx_process_wait(s->process, 0, ret, err);
+        }
+        if (s->network->count > 0) {
+            ask_network(s);
+            continue;
+        }
         bool stopped = abx_process_stopped(s->process) != 0;
         if (stopped && !was_stopped) {
             stop_self(s);
@@ -201,7 +248,7 @@ static int run_session(struct run_options *o, struct session *s)
 
 static int run_command(struct run_options *o)
 {
-    struct session s = { 0 };
+    struct session s = { .manager = o->manager, .network = o->approver.network };
     abx_error *err = NULL;
 
     int code = open_result(o);

@@ -21,21 +21,23 @@ enum { OPTION_JSON_ONLY, OPTION_HELP_ONLY };
         OPTION_JSON_ONLY, 0, "json", NULL, "Print JSON."                                           \
     }
 
+static const struct opt_spec approvals_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec doctor_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec inside_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec rules_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec version_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec help_options[] = { HELP_ROW };
-#define COUNT_run_options     0 /* known only to the linker; filled in below */
-#define COUNT_check_options   CHECK_OPTION_COUNT
-#define COUNT_config_options  CONFIG_OPTION_COUNT
-#define COUNT_proxy_options   PROXY_OPTION_COUNT
-#define COUNT_log_options     LOG_OPTION_COUNT
-#define COUNT_doctor_options  ARRAY_LEN(doctor_options)
-#define COUNT_inside_options  ARRAY_LEN(inside_options)
-#define COUNT_rules_options   ARRAY_LEN(rules_options)
-#define COUNT_version_options ARRAY_LEN(version_options)
-#define COUNT_help_options    ARRAY_LEN(help_options)
+#define COUNT_run_options       0 /* known only to the linker; filled in below */
+#define COUNT_check_options     CHECK_OPTION_COUNT
+#define COUNT_config_options    CONFIG_OPTION_COUNT
+#define COUNT_proxy_options     PROXY_OPTION_COUNT
+#define COUNT_approvals_options ARRAY_LEN(approvals_options)
+#define COUNT_log_options       LOG_OPTION_COUNT
+#define COUNT_doctor_options    ARRAY_LEN(doctor_options)
+#define COUNT_inside_options    ARRAY_LEN(inside_options)
+#define COUNT_rules_options     ARRAY_LEN(rules_options)
+#define COUNT_version_options   ARRAY_LEN(version_options)
+#define COUNT_help_options      ARRAY_LEN(help_options)
 
 static struct cli_command commands[] = {
 #define COMMAND(name, options, usage, summary, text)                                               \
@@ -102,6 +104,8 @@ int main(int argc, char **argv)
                           "'%s': options stand behind a command", name);
     else if (argc == 2 && str_eq(name, "net-role"))
         return cli_net_role();
+    else if (argc == 5 && str_eq(name, "net-connect"))
+        return cli_net_connect(argv + 2);
     const struct cli_command *command = cli_find(name);
     if (!command)
         return unknown_command(name);

@@ -10,5 +10,7 @@ extern const struct opt_spec proxy_options[PROXY_OPTION_COUNT];
 
 /* The hidden command net-role. */
 int cli_net_role(void);
+/* words: PROXY HOST PORT */
+int cli_net_connect(char **words);
 
 #endif

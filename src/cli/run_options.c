@@ -210,7 +210,9 @@ static void set_approver(struct run_options *o, enum run_shape shape, abx_hooks 
     if (shape != RUN_PROGRAM || o->dry_run)
         o->approver.mode = APPROVE_PLAN;
     if (o->approver.mode == APPROVE_ASK)
-        hooks->flags |= ABX_KEEP_APPROVALS;
+        hooks->flags |= ABX_KEEP_APPROVALS | (approver_is_there() ? ABX_LIMIT_QUESTIONS : 0);
+    if (o->approver.mode == APPROVE_ASK)
+        hooks->network = approver_network;
     hooks->approve = approver_answer;
     hooks->user = &o->approver;
 }
@@ -228,6 +230,7 @@ static int make_manager(struct run_options *o, const struct pending *p, enum run
     hooks.flags = ABX_NO_THREAD | ABX_KEEP_LOG | (o->debug ? ABX_TRACE : 0);
     hooks.log_file = shape == RUN_PROGRAM && !o->dry_run ? p->log : NULL;
     hooks.notice = o->quiet && !o->debug ? NULL : cli_notice;
+    hooks.program = "/proc/self/exe";
     set_approver(o, shape, &hooks);
     if (abx_manager_new(config, &hooks, &o->manager, &err) != ABX_OK)
         code = cli_fail(err);
@@ -238,13 +241,15 @@ static int make_manager(struct run_options *o, const struct pending *p, enum run
 int run_options_read(struct run_options *o, const struct cli_command *command, int argc,
                      char **argv, enum run_shape shape)
 {
+    static struct network_asker network; /* large, and mostly never touched */
     struct entry *entries = argc > 0 ? calloc((size_t)argc, sizeof *entries) : NULL;
     struct pending pending = { 0 };
     struct opt opt;
     abx_error *err = NULL;
     size_t count = 0;
 
-    *o = (struct run_options){ .format = "text", .approver = { .signals = -1 } };
+    *o = (struct run_options){ .format = "text",
+                               .approver = { .signals = -1, .network = &network } };
     o->operands = argc > 0 ? calloc((size_t)argc, sizeof *o->operands) : NULL;
     if (!entries || !o->operands) {
         free(entries);

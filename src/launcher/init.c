@@ -163,6 +163,7 @@ static int supervise(struct init *in)
     }
     reap_rest(in);
     watch_end();
+    streams_give_back(in->l);
 
     struct rusage usage = { 0 };
     (void)TRY2(__NR_getrusage, RUSAGE_CHILDREN_WHO, &usage);
@@ -183,7 +184,7 @@ static long shut_in(struct launch *l)
     const struct plan *p = &l->plan;
     long r = 0;
 
-    for (int fd = 0; fd < 3; fd++)
+    for (int fd = l->input_fd >= 0 ? 1 : 0; fd < 3; fd++)
         file_close(fd);
     file_close(l->tty_fd);
     file_close(l->cwd_fd);

@@ -13,7 +13,7 @@ void launcher_exit(int code)
 int launcher_main(int argc, const char *const *argv, const char *const *envp)
 {
     struct launch l = {
-        .sync_fd = -1, .cwd_fd = -1, .tty_fd = -1, .tty_master = -1, .notify_fd = -1
+        .sync_fd = -1, .cwd_fd = -1, .input_fd = -1, .tty_fd = -1, .tty_master = -1, .notify_fd = -1
     };
 
     sys_fault_init(envp);

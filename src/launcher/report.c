@@ -13,28 +13,34 @@
 #define MSG_NOSIGNAL_FLAG 0x4000
 #define MSG_DONTWAIT_FLAG 0x40
 
-struct control_fd {
+struct control_fds {
     size_t len;
     int level, type;
-    int fd;
-    int pad;
+    int fds[LISTENER_COUNT];
 };
+
+/* Descriptors that go along; as the kernel counts, a multiple of a word long. */
+static void add_fds(struct msghdr_kernel *header, struct control_fds *control, const int *fds,
+                    size_t count)
+{
+    const size_t head = sizeof(size_t) + 2 * sizeof(int);
+
+    *control = (struct control_fds){ .len = head + count * sizeof(int),
+                                     .level = SOL_SOCKET_LEVEL,
+                                     .type = SCM_RIGHTS_TYPE };
+    memcpy(control->fds, fds, count * sizeof(int));
+    header->control = control;
+    header->control_len = (control->len + sizeof(size_t) - 1) & ~(sizeof(size_t) - 1);
+}
 
 static void report_send(const struct status_msg *msg, int fd)
 {
     struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = sizeof *msg };
-    struct control_fd control = {
-        .len = sizeof(size_t) + 3 * sizeof(int),
-        .level = SOL_SOCKET_LEVEL,
-        .type = SCM_RIGHTS_TYPE,
-        .fd = fd,
-    };
+    struct control_fds control;
     struct msghdr_kernel header = { .iov = &iov, .iov_len = 1 };
 
-    if (fd >= 0) {
-        header.control = &control;
-        header.control_len = sizeof control;
-    }
+    if (fd >= 0)
+        add_fds(&header, &control, &fd, 1);
     /* Never waits: a host that does not read must not stop pid 1; the command could see to that. */
     if (TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG) !=
             -EAGAIN ||
@@ -85,6 +91,19 @@ void report_tty(int master)
     struct status_msg msg = { .kind = STATUS_TTY };
 
     report_send(&msg, master);
+}
+
+/* The host waits for them, and a run that should have them has no use without. */
+long report_listeners(const int *fds, size_t count)
+{
+    struct status_msg msg = { .kind = STATUS_LISTENERS };
+    struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
+    struct control_fds control;
+    struct msghdr_kernel header = { .iov = &iov, .iov_len = 1 };
+
+    add_fds(&header, &control, fds, count);
+    long n = SYS3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG);
+    return n < 0 ? n : 0;
 }
 
 void report_state(uint32_t kind, int value)

@@ -37,6 +37,22 @@ static long step_keyring(struct launch *l)
     return r == -ENOSYS ? 0 : r;
 }
 
+static long step_listeners(struct launch *l)
+{
+    int fds[LISTENER_COUNT];
+
+    if (!l->plan.proxied)
+        return 0;
+    long n = listen_open(l, fds), r = n;
+    if (n >= 0) {
+        l->object = "host";
+        r = report_listeners(fds, (size_t)n);
+    }
+    while (n > 0)
+        file_close(fds[--n]); /* nobody inside may accept on them */
+    return r;
+}
+
 static long step_terminal(struct launch *l)
 {
     long r = tty_open(l);
@@ -76,10 +92,12 @@ static const struct step steps[] = {
     { "netns",      LAYER_NETNS,    netns_begin      }, /* takes its time elsewhere */
     { "keyring",    LAYER_COUNT,    step_keyring     },
     { "prepare",    LAYER_MOUNTS,   view_prepare     },
+    { "streams",    LAYER_MOUNTS,   streams_confine  },
     { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
     { "hostname",   LAYER_UTSNS,    step_hostname    },
     { "mounts",     LAYER_MOUNTS,   mount_view       },
     { "loopback",   LAYER_NETNS,    netns_join       },
+    { "listeners",  LAYER_NETNS,    step_listeners   }, /* where the proxy accepts */
     { "close",      LAYER_MOUNTS,   mount_close      },
     { "terminal",   LAYER_MOUNTS,   step_terminal    },
     { "limits",     LAYER_LIMITS,   limits_apply     },

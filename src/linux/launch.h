@@ -27,6 +27,8 @@ struct launch {
     uint32_t enforced;
     uint32_t landlock_abi;
 
+    int input_fd; /* what the caller passed, if fd 0 is a file that was opened anew; else -1 */
+
     uint32_t umask_bits; /* the caller's; the steps work without one */
     /* Made while the plan is still being made (view_prepare): what every view has. */
     int dev_nodes[DEV_NODE_COUNT], devpts_fd, proc_fd, source_fd;
@@ -50,7 +52,11 @@ long netns_loopback(struct launch *l);
 #define NETNS_SHARED_FDS 256
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
+/* The proxy's listeners on the loopback: how many, or -errno. */
+long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
 long view_prepare(struct launch *l);
+long streams_confine(struct launch *l);         /* before mount_view closes the mounts */
+void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
 long dev_mount(struct launch *l, const struct mount_op *op);
@@ -84,7 +90,8 @@ long notify_read(const struct notice *n, uint64_t address, void *to, size_t size
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE
-#define LAUNCH_FD_CWD     (LAUNCH_FD_FREE + 1)
+#define LAUNCH_FD_INPUT   (LAUNCH_FD_FREE + 1)
+#define LAUNCH_FD_CWD     (LAUNCH_FD_FREE + 2) /* the last one */
 
 /* Mount helpers (linux/mountapi.c). Descriptors or -errno. */
 long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr);

@@ -20,7 +20,8 @@
 
 #include "linux/launch.h"
 
-#define VIEW_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define MS_BIND_FLAG 4096
+#define VIEW_ATTRS   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct view {
     struct launch *l;
@@ -30,6 +31,10 @@ struct view {
     struct file_id mask_dir, mask_file;
     int *trees; /* per operation: the detached copy, later the mount; -1: none */
     int mask_fd;
+    const char *sibling; /* a mask in parent, by its name there; NULL: none … */
+    uint32_t sibling_kind;
+    bool entered;    /* … and we are in parent */
+    int cwd;         /* where we were before */
     bool holds_made; /* the host has made the placeholders */
 };
 
@@ -78,6 +83,8 @@ static long view_parent(struct view *v, const char *path, const char **ret_name)
     v->parent = path;
     v->parent_len = len;
     v->parent_fd = (int)fd;
+    v->sibling = NULL;
+    v->entered = false;
     return fd;
 }
 
@@ -85,8 +92,10 @@ static long view_parent(struct view *v, const char *path, const char **ret_name)
  */
 static void view_changed(struct view *v, const char *path)
 {
-    if (v->parent_fd >= 0 && v->parent_len >= text_len(path) && text_has_prefix(v->parent, path))
+    if (v->parent_fd >= 0 && v->parent_len >= text_len(path) && text_has_prefix(v->parent, path)) {
         v->parent_fd = -1;
+        v->sibling = NULL;
+    }
 }
 
 static long view_open(struct view *v, const char *path)
@@ -108,10 +117,10 @@ static bool op_may_miss(const struct mount_op *op, long r)
 }
 
 /* The launcher's own working directory: reachable even where its parents are not. */
-static long open_cwd(const struct mount_op *op)
+static long open_cwd(const struct view *v, const struct mount_op *op)
 {
     return check_entry(
-        op, SYS4(__NR_openat, SYS_AT_FDCWD, ".", SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0));
+        op, SYS4(__NR_openat, v->cwd, ".", SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0));
 }
 
 /* (1) */
@@ -127,7 +136,7 @@ static long take_copies(struct view *v)
         if (!op_is_bind(op) || (op->kind != MOUNT_BIND_RW && !(op->flags & MOUNT_EARLY)))
             continue;
 
-        long fd = op->flags & MOUNT_CWD ? open_cwd(op) : open_entry(v, op);
+        long fd = op->flags & MOUNT_CWD ? open_cwd(v, op) : open_entry(v, op);
         if (op_may_miss(op, fd))
             continue;
         if (fd < 0)
@@ -218,6 +227,30 @@ static bool is_unmakeable(const struct mount_op *op, int parent)
     return r == -EACCES || r == -EROFS;
 }
 
+/* Into the directory of the masks, where their names alone lead to them. */
+static bool enter_parent(struct view *v)
+{
+    if (v->cwd == SYS_AT_FDCWD) {
+        long fd = TRY4(__NR_openat, SYS_AT_FDCWD, ".", SYS_O_PATH | SYS_O_CLOEXEC, 0);
+        if (fd < 0)
+            return false;
+        v->cwd = (int)fd;
+    }
+    v->entered = v->entered || TRY1(__NR_fchdir, v->parent_fd) == 0;
+    return v->entered;
+}
+
+/*
+ * A mask next to another of its kind is a copy of that, by one old call in place of two new ones
+ * with a descriptor. Both names are followed anew, so either may lead anywhere by now: then (5)
+ * ends the run. Whatever else fails here is tried again, and told, the long way.
+ */
+static bool mask_from_sibling(struct view *v, const struct mount_op *op, const char *name)
+{
+    return op_is_mask(op) && v->sibling && v->sibling_kind == op->kind && enter_parent(v) &&
+           TRY5(__NR_mount, v->sibling, name, 0, MS_BIND_FLAG, 0) == 0;
+}
+
 /*
  * Masks and placeholders go by name, without opening what is there: whatever it is, it is to be
  * covered, and (5) makes sure that the name leads to the cover.
@@ -234,6 +267,10 @@ static long apply_on_name(struct view *v, uint32_t i)
         return 0;
     if (parent < 0)
         return parent;
+    if (mask_from_sibling(v, op, name)) {
+        v->trees[i] = v->mask_fd;
+        return 0;
+    }
     bool mask = op_is_mask(op);
     long tree = mask ? mountapi_clone_at(v->mask_fd, op->kind == MOUNT_MASK_DIR ? "d" : "f")
                      : mountapi_clone_at((int)parent, name);
@@ -247,6 +284,10 @@ static long apply_on_name(struct view *v, uint32_t i)
         return 0;
     }
     view_changed(v, op->path);
+    if (r >= 0 && mask && v->parent_fd >= 0) {
+        v->sibling = name;
+        v->sibling_kind = op->kind;
+    }
     return r;
 }
 
@@ -263,7 +304,7 @@ static long apply_on_entry(struct view *v, uint32_t i)
 
     long target = early ? view_open(v, op->path) : open_entry(v, op);
     if (target == -EACCES && (op->flags & MOUNT_CWD))
-        target = open_cwd(op);
+        target = open_cwd(v, op);
     if (op_may_miss(op, target))
         return 0;
     if (target < 0)
@@ -420,8 +461,9 @@ static long open_start(struct view *v)
 }
 
 /*
- * All at once: there may be thousands. Only the start directory stays, in a place of its own. Not
- * part of mount_view, because the network's helper may still be using descriptors of its own then.
+ * All at once: there may be thousands. Only the start directory and the caller's input stay, in
+ * places of their own. Not part of mount_view, because the network's helper may still be using
+ * descriptors of its own then.
  */
 long mount_close(struct launch *l)
 {
@@ -431,6 +473,12 @@ long mount_close(struct launch *l)
         if (r < 0)
             return r;
         l->cwd_fd = LAUNCH_FD_CWD;
+    }
+    if (l->input_fd >= 0) {
+        long r = SYS3(__NR_dup3, l->input_fd, LAUNCH_FD_INPUT, SYS_O_CLOEXEC);
+        if (r < 0)
+            return r;
+        l->input_fd = LAUNCH_FD_INPUT;
     }
     return SYS3(__NR_close_range, LAUNCH_FD_CWD + 1, ~0u, 0);
 }
@@ -456,7 +504,7 @@ static long allow_descriptors(struct launch *l)
 
 long mount_view(struct launch *l)
 {
-    struct view v = { .l = l, .mask_fd = -1, .parent_fd = -1 };
+    struct view v = { .l = l, .mask_fd = -1, .parent_fd = -1, .cwd = SYS_AT_FDCWD };
     const struct plan *p = &l->plan;
 
     v.trees = launch_alloc(l, p->mount_count + 1, sizeof *v.trees);

@@ -62,6 +62,8 @@ static bool take_done(struct client *c, const struct protocol_head *head, const 
         c->code = code;
         free(c->text);
         c->text = strdup(text);
+    } else if (code != ABX_OK && c->hooks.failed) {
+        c->hooks.failed(c->hooks.user, head->serial, text);
     }
     return true;
 }
@@ -223,6 +225,8 @@ static int32_t call(struct client *c, const struct buf *out, int fd, abx_error *
 {
     int64_t deadline = now_ns() + CALL_NS;
 
+    if (c->pipelined)
+        return send_message(c, out, fd, err);
     c->waits_for = c->last_serial;
     int32_t code = send_message(c, out, fd, err);
     while (code == ABX_OK && c->waits_for) {

@@ -17,6 +17,8 @@ struct client_hooks { /* called from client_call and client_dispatch; must not c
     void (*record)(void *user, const struct server_record *record);
     void (*lost)(void *user, uint32_t records); /* NULL: not told */
     void (*ask)(void *user, uint32_t question, uint32_t listener, const char *host, uint16_t port);
+    /* A call that nobody waited for failed; NULL: not told. */
+    void (*failed)(void *user, uint32_t serial, const char *text);
 };
 
 struct client { /* zeroed, with control < 0: none */
@@ -24,7 +26,8 @@ struct client { /* zeroed, with control < 0: none */
     struct client_hooks hooks;
     struct buf in;
     uint32_t last_serial;
-    bool stopped; /* the role said so */
+    bool stopped;   /* the role said so */
+    bool pipelined; /* calls are sent and not waited for; hooks.failed tells */
     /* The call that waits for its DONE. */
     uint32_t waits_for;
     int32_t code;
@@ -35,7 +38,10 @@ struct client { /* zeroed, with control < 0: none */
 void client_init(struct client *c, int control, const struct client_hooks *hooks);
 void client_done(struct client *c);
 
-/* Each waits for the role's word, ten seconds at most. ABX_E_PROXY: it is gone or silent. */
+/*
+ * Each waits for the role's word, unless they are pipelined; ten seconds at most. ABX_E_PROXY: it
+ * is gone or silent. last_serial is the number of the call.
+ */
 int32_t client_setup(struct client *c, const struct server_limits *limits, uint16_t dns_port,
                      abx_error **err);
 /* Reads the two files and passes them on; one that is not there is empty. */

@@ -98,12 +98,6 @@ int conn_new(struct listener *listener, int fd)
     c->client_readable = c->client_writable = true;
     buf_init(&c->in, HTTP1_HEAD_MAX + RELAY_CHUNK);
     buf_init(&c->out, CONN_OUT_MAX);
-    int r = loop_add(s->loop, &c->client, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
-    if (r < 0) {
-        fd_close(fd);
-        free(c);
-        return r;
-    }
     c->next = s->conns;
     c->prev = &s->conns;
     if (c->next)
@@ -125,7 +119,7 @@ void conn_free(struct conn *c)
     exchange_free(c);
     tunnel_free(c);
     loop_close(s->loop, &c->client);
-    loop_close(s->loop, &c->upstream);
+    conn_close_upstream(c);
     loop_timer_clear(s->loop, &c->timer);
     loop_unpost(s->loop, &c->task);
     buf_done(&c->in);
@@ -136,6 +130,12 @@ void conn_free(struct conn *c)
     s->count--;
     free(c);
     server_lost_connection(s);
+}
+
+void conn_close_upstream(struct conn *c)
+{
+    loop_close(c->server->loop, &c->upstream);
+    c->upstream_events = 0;
 }
 
 void conn_set_state(struct conn *c, enum conn_state state)
@@ -331,7 +331,7 @@ enum conn_step conn_next_request(struct conn *c)
 {
     struct server *s = c->server;
 
-    loop_close(s->loop, &c->upstream);
+    conn_close_upstream(c);
     exchange_free(c);
     c->has_target = c->granted = false;
     c->scan = (struct http1_scan){ 0 };
@@ -383,13 +383,43 @@ static enum conn_step (*const steps[CONN_STATES])(struct conn *c) = {
     [CONN_EXCHANGE] = conn_exchange, [CONN_REPLY] = step_reply, [CONN_LINGER] = step_linger,
 };
 
+/*
+ * The loop hears of a descriptor when there is something to wait for, and of writing only once a
+ * send did not go through: most connections never come to that. What happened before counts as
+ * news, too.
+ */
+static bool watch(struct conn *c, struct loop_io *io, unsigned *told, bool writable)
+{
+    unsigned events = *told | LOOP_READ | LOOP_EDGE | (writable ? 0 : LOOP_WRITE);
+    int r = 0;
+
+    if (io->fd < 0 || *told == events)
+        return true;
+    if (*told)
+        loop_change(c->server->loop, io, events);
+    else
+        r = loop_add(c->server->loop, io, events);
+    *told = events;
+    return r == 0;
+}
+
+static bool watch_both(struct conn *c)
+{
+    const struct relay *relay = c->relay;
+    bool to_client = relay ? relay->flows[RELAY_SERVER].writable : c->client_writable;
+    bool to_server = relay ? relay->flows[RELAY_CLIENT].writable : c->upstream_writable;
+
+    return watch(c, &c->client, &c->client_events, to_client) &&
+           watch(c, &c->upstream, &c->upstream_events, to_server);
+}
+
 void conn_run(struct conn *c)
 {
     enum conn_step step = CONN_GO_ON;
 
     for (unsigned i = 0; i < STEPS_MAX && step == CONN_GO_ON; i++)
         step = steps[c->state](c);
-    if (step == CONN_CLOSE)
+    if (step == CONN_CLOSE || (step == CONN_WAIT && !watch_both(c)))
         conn_free(c);
     else if (step == CONN_GO_ON)
         loop_post(c->server->loop, &c->task);

@@ -51,6 +51,7 @@ struct listener {
     struct listener *next;
     uint32_t id;
     struct rules *rules;
+    unsigned round; /* accepts in a turn: grows while more are waiting */
     bool paused;
 };
 
@@ -86,7 +87,8 @@ struct conn {
     bool is_young;
     enum conn_state state;
     enum conn_protocol protocol;
-    struct loop_io client, upstream; /* upstream: the server, or the proxy before it */
+    struct loop_io client, upstream;         /* upstream: the server, or the proxy before it */
+    unsigned client_events, upstream_events; /* that the loop tells of; 0: it does not know it */
     bool client_readable, client_writable, upstream_readable, upstream_writable;
     bool client_ends;  /* its stream: the loop said so */
     bool client_ended; /* … and all before it was read */
@@ -154,6 +156,7 @@ void conn_used(struct conn *c, size_t n);
 int conn_read(struct conn *c);
 /* Sends c->out. 0: all of it; -EAGAIN; another -errno. */
 int conn_flush(struct conn *c);
+void conn_close_upstream(struct conn *c);
 /* Back to the beginning, for another request. */
 enum conn_step conn_next_request(struct conn *c);
 /* Tells the client and, as a record, everybody else. What to do next is the result. */

@@ -76,6 +76,13 @@ static bool exchange_new(struct conn *c, const struct http1_request *request)
     return !x->request.failed;
 }
 
+static uint64_t body_limit(const struct conn *c)
+{
+    uint64_t own = conn_rules(c)->how.request_body;
+
+    return own ? own : c->server->limits.request_body;
+}
+
 enum conn_step conn_http_request(struct conn *c, size_t len)
 {
     struct http1_request request;
@@ -98,8 +105,7 @@ enum conn_step conn_http_request(struct conn *c, size_t len)
     if (!request.is_connect && !exchange_new(c, &request))
         return CONN_CLOSE;
     conn_used(c, len); /* what the request points at is gone now */
-    if (c->exchange && c->exchange->framing == HTTP1_LENGTH &&
-        c->exchange->length > c->server->limits.request_body)
+    if (c->exchange && c->exchange->framing == HTTP1_LENGTH && c->exchange->length > body_limit(c))
         return conn_fail(c, REPLY_TOO_LARGE, NULL);
     conn_set_state(c, CONN_JUDGE);
     return CONN_GO_ON;
@@ -170,8 +176,7 @@ static enum conn_step fill_up(struct conn *c, bool *moved)
         conn_used(c, n - extra.len);
     else if (extra.len > 0 && buf_append(&c->in, extra.data, extra.len) < 0)
         return CONN_CLOSE;
-    return x->up.total > c->server->limits.request_body ? conn_fail(c, REPLY_TOO_LARGE, NULL)
-                                                        : CONN_GO_ON;
+    return x->up.total > body_limit(c) ? conn_fail(c, REPLY_TOO_LARGE, NULL) : CONN_GO_ON;
 }
 
 static enum conn_step upload(struct conn *c, bool *moved)
@@ -357,7 +362,7 @@ static enum conn_step finish(struct conn *c)
 
     if (x->keep_alive && body_is_over(&x->up))
         return conn_next_request(c);
-    loop_close(c->server->loop, &c->upstream);
+    conn_close_upstream(c);
     conn_set_state(c, CONN_REPLY);
     return CONN_GO_ON;
 }

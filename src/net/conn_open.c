@@ -50,9 +50,8 @@ static enum conn_step take_connection(struct conn *c, int fd)
     if (fd < 0)
         return conn_fail(c, reply_of_dial(fd), NULL);
     c->upstream.fd = fd;
-    if (loop_take(c->server->loop, &c->upstream, LOOP_READ | LOOP_WRITE | LOOP_EDGE) < 0)
-        return conn_fail(c, REPLY_INTERNAL, NULL);
-    c->upstream_writable = true; /* whether there is something to read, the loop will tell */
+    c->upstream_writable = true;  /* until a send says otherwise */
+    c->upstream_readable = false; /* until the loop says otherwise */
     return c->protocol == CONN_HTTP ? conn_http_connected(c) : conn_tunnel_connected(c);
 }
 

@@ -129,7 +129,7 @@ static enum conn_step refuse_hello(struct conn *c, const char *why)
 
     conn_record(c, &(struct reply){ .kind = REPLY_SERVER_NAME, .detail = why });
     tunnel_free(c);
-    loop_close(c->server->loop, &c->upstream);
+    conn_close_upstream(c);
     (void)buf_append(&c->out, alert, sizeof alert);
     conn_deadline(c, c->server->limits.head_ns);
     conn_set_state(c, CONN_REPLY);

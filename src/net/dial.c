@@ -112,7 +112,7 @@ static void handshake_ready(struct loop_io *io, unsigned events)
         dial_finish(d, r);
         return;
     }
-    loop_let_go(d->loop, io);
+    loop_remove(d->loop, io);
     dial_finish(d, TAKE_FD(io->fd));
 }
 
@@ -130,7 +130,7 @@ static void dial_connected(struct dial *d, int fd)
         return;
     }
     d->chosen = (struct loop_io){ .fd = fd, .ready = handshake_ready };
-    int r = loop_take(d->loop, &d->chosen, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
+    int r = loop_add(d->loop, &d->chosen, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
     if (r < 0)
         dial_finish(d, r);
 }
@@ -149,7 +149,7 @@ static void attempt_ready(struct loop_io *io, unsigned events)
     if ((events & LOOP_GONE) && getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
     if (error == 0) {
-        loop_let_go(d->loop, io);
+        loop_remove(d->loop, io);
         dial_connected(d, TAKE_FD(io->fd));
         return;
     }
@@ -178,7 +178,22 @@ static socklen_t fill_sockaddr(const struct dial *d, const struct addr *a,
     return sizeof *in6;
 }
 
-/* 0: under way, or connected already, of which the loop will tell; or -errno. */
+/*
+ * 0: connected; -EINPROGRESS; another -errno. The second call asks whether the first has come
+ * through meanwhile, as on loopback it has: no turn of the loop for that.
+ */
+static int connect_now(int fd, const struct sockaddr *to, socklen_t len)
+{
+    if (connect(fd, to, len) == 0)
+        return 0;
+    if (errno != EINPROGRESS)
+        return -errno;
+    if (connect(fd, to, len) == 0 || errno == EISCONN)
+        return 0;
+    return errno == EALREADY || errno == EINPROGRESS ? -EINPROGRESS : -errno;
+}
+
+/* 0: under way, or connected already; or -errno. */
 static int attempt_start(struct dial *d, const struct sockaddr *to, socklen_t len)
 {
     struct attempt *a = d->attempts;
@@ -186,13 +201,16 @@ static int attempt_start(struct dial *d, const struct sockaddr *to, socklen_t le
 
     if (fd < 0)
         return -errno;
-    if (connect(fd, to, len) < 0 && errno != EINPROGRESS)
-        return -errno;
+    int r = connect_now(fd, to, len);
+    if (r == 0)
+        dial_connected(d, TAKE_FD(fd));
+    if (r != -EINPROGRESS)
+        return r;
     while (a->io.fd >= 0)
         a++;
     a->io = (struct loop_io){ .fd = fd, .ready = attempt_ready };
     a->dial = d;
-    int r = loop_add(d->loop, &a->io, LOOP_WRITE);
+    r = loop_add(d->loop, &a->io, LOOP_WRITE);
     if (r < 0) {
         a->io.fd = -1;
         return r;
@@ -214,7 +232,7 @@ static void dial_next(struct dial *d)
             d->result = r;
             continue;
         }
-        if (d->next < d->addr_count)
+        if (d->under_way > 0 && d->next < d->addr_count)
             loop_timer_set(d->loop, &d->stagger, loop_now(d->loop) + DIAL_STAGGER);
         return;
     }

@@ -44,8 +44,8 @@ struct dial_target {
 struct dial;
 
 /*
- * fd >= 0: connected, non-blocking, CLOEXEC, TCP_NODELAY; the receiver's now, which takes it into
- * the loop (loop_take) or closes it at once. fd < 0: -errno, or -EPROTO when the proxy refused.
+ * fd >= 0: connected, non-blocking, CLOEXEC, TCP_NODELAY, in no loop; the receiver's now.
+ * fd < 0: -errno, or -EPROTO when the proxy refused.
  * The dial is gone already. Never called from dial_start.
  */
 typedef void (*dial_done_fn)(void *user, int fd);

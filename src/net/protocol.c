@@ -102,6 +102,7 @@ void protocol_put_rules(struct buf *out, uint32_t serial, uint32_t id,
     put_u32(out, id);
     put_u32(out, (rules->ask ? 1u : 0) | (rules->allow_tls_without_name ? 2u : 0) |
                      (rules->refuse_ech ? 4u : 0) | (rules->tell_allowed ? 8u : 0));
+    put_u64(out, rules->request_body);
     put_text(out, upstream);
     put_text(out, rules->mitm_path);
     put_list(out, &rules->lists.allowed);
@@ -301,6 +302,7 @@ bool protocol_get_rules(const char *bytes, size_t len, struct arena *arena, uint
     *ret = (struct server_rules){ 0 };
     *ret_id = get_u32(&r);
     uint32_t flags = get_below(&r, 16);
+    ret->request_body = get_u64(&r);
     ret->ask = flags & 1;
     ret->allow_tls_without_name = flags & 2;
     ret->refuse_ech = flags & 4;

@@ -192,7 +192,8 @@ static void flow_rest(struct relay_pool *pool, struct relay_flow *flow)
 }
 
 /* RELAY_ENDED: this direction is closed. */
-static enum relay_step flow_pump(struct relay_pool *pool, struct relay_flow *flow, int from, int to)
+static enum relay_step flow_pump(struct relay_pool *pool, struct relay_flow *flow, int from, int to,
+                                 bool other_closed)
 {
     for (unsigned round = 0; round < RELAY_ROUNDS; round++) {
         if (flow->len > 0 || flow->piped > 0) {
@@ -206,7 +207,7 @@ static enum relay_step flow_pump(struct relay_pool *pool, struct relay_flow *flo
         }
         if (flow->ended) {
             flow_rest(pool, flow);
-            if (!flow->closed)
+            if (!flow->closed && !other_closed) /* else both are closed for good at once */
                 (void)shutdown(to, SHUT_WR);
             flow->closed = true;
             return RELAY_ENDED;
@@ -259,7 +260,7 @@ enum relay_step relay_pump(struct relay *relay)
 
     for (unsigned i = 0; i < 2; i++) {
         enum relay_step step = flow_pump(relay->pool, &relay->flows[i], relay->fds[i],
-                                         relay->fds[!i]);
+                                         relay->fds[!i], relay->flows[!i].closed);
 
         if (step == RELAY_FAILED)
             return step;

@@ -65,7 +65,7 @@ struct relay {
 enum relay_step {
     RELAY_WAIT,   /* nothing more can be done now */
     RELAY_MORE,   /* call again; others first */
-    RELAY_ENDED,  /* both directions are closed */
+    RELAY_ENDED,  /* all was said both ways; close both */
     RELAY_FAILED, /* a side is broken; close both */
 };
 

@@ -86,13 +86,15 @@ static void listener_ready(struct loop_io *io, unsigned events)
     struct server *s = l->server;
 
     (void)events;
-    for (unsigned i = 0; i < ACCEPT_ROUND; i++) {
+    l->round = MIN_OF(2 * l->round + 1, (unsigned)ACCEPT_ROUND);
+    for (unsigned i = 0; i < l->round; i++) {
         if (!make_room(s)) {
             listener_pause(l, true);
             return;
         }
         int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
+            l->round = 0;
             /* Out of descriptors: a connection that ends wakes us, or a young one goes. */
             if ((errno == EMFILE || errno == ENFILE) && s->young.first)
                 conn_free(s->young.first);

@@ -38,6 +38,7 @@ struct server_rules {
     struct filter_lists lists;
     struct upstream upstream;    /* how this host reaches the network */
     const char *mitm_path;       /* Unix socket for the hosts of lists.mitm; NULL or "": none */
+    uint64_t request_body;       /* instead of the limit; 0: that */
     bool ask;                    /* hooks.ask is asked about what no rule mentions */
     bool allow_tls_without_name; /* a TLS client may leave the server's name out */
     bool refuse_ech;   /* … may not use encrypted_client_hello, even with our name outside */

@@ -63,12 +63,30 @@ static bool set_secrets(const struct env_result *env, struct arena *arena, struc
     return names != NULL;
 }
 
+/* Mounts are in the order of their paths: the last one above a file says what is there. */
+static bool is_seen(const struct plan *plan, const char *file)
+{
+    bool seen = true;
+
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (path_is_beneath(file, plan->mounts[i].path))
+            seen = plan->mounts[i].kind <= MOUNT_PIN; /* the host's own */
+    return seen;
+}
+
 static int32_t set_env(const struct policy *policy, const struct facts *facts,
                        const struct plan_request *request, struct arena *arena, struct plan *plan,
                        abx_error **err)
 {
+    bool helped = request->helper && is_seen(plan, request->helper);
+    const struct env_request wanted = {
+        request->envp,
+        !plan->proxied ? NULL
+        : helped       ? request->helper_env
+                       : request->proxy_env,
+    };
     struct env_result env;
-    int32_t r = env_compile(policy, facts, request->envp, arena, &env, err);
+    int32_t r = env_compile(policy, facts, &wanted, arena, &env, err);
 
     if (r != ABX_OK)
         return r;
@@ -97,6 +115,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
 
     plan->layers = plan->required = plan_layers(policy);
     plan->network_shared = policy->network == NETWORK_ALLOWED;
+    plan->proxied = policy->network == NETWORK_FILTERED;
     plan->tty = request->tty;
     plan->nested = policy->nested;
     plan->map_all_ids = facts->is_root;

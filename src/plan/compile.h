@@ -17,6 +17,11 @@ struct plan_request {
     const char *const *argv;
     size_t argc;
     const char *const *envp; /* NULL-terminated; NULL: empty */
+    /* Variables that lead to the proxy, for a filtered network; NULL-terminated, or NULL. */
+    const char *const *proxy_env;
+    /* … instead, if this file is to be seen inside: they name it. NULL: there is none. */
+    const char *helper;
+    const char *const *helper_env;
     bool tty;
     int64_t timeout_ns; /* 0: none */
 };

@@ -116,7 +116,10 @@ static void text_header(const struct plan *p, struct buf *b)
                              p->layers & LAYER_BIT(i) ? "" : "(missing)");
     (void)buf_printf(b, "\nnamespaces:\n  user      uid %u, gid %u%s\n", p->uid, p->gid,
                      p->map_all_ids ? ", all ids mapped" : "");
-    (void)buf_printf(b, "  network   %s\n", p->network_shared ? "the host's" : "none");
+    (void)buf_printf(b, "  network   %s\n",
+                     p->network_shared ? "the host's"
+                     : p->proxied      ? "none, but for the proxy on 127.0.0.1"
+                                       : "none");
     (void)buf_puts(b, "  hostname  ");
     put_escaped(b, p->hostname);
     (void)buf_printf(b, "\n  nested    %s\n", p->nested ? "allowed" : "refused");
@@ -268,7 +271,10 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_pair_uint(&j, "gid", p->gid);
     json_pair_bool(&j, "mapAllIds", p->map_all_ids);
     json_pair_bool(&j, "tty", p->tty);
-    json_pair_str(&j, "network", p->network_shared ? "allowed" : "blocked");
+    json_pair_str(&j, "network",
+                  p->network_shared ? "allowed"
+                  : p->proxied      ? "filtered"
+                                    : "blocked");
     json_pair_bool(&j, "nested", p->nested);
     json_pair_str(&j, "hostname", p->hostname);
     json_key(&j, "timeoutNs");
@@ -300,7 +306,7 @@ int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, 
         int32_t r = err_new(err, ABX_E_INVALID, "print the plan as '%.64s': unknown format",
                             format);
         err_subject(err, format);
-        err_hint(err, "text or json");
+        err_hint(err, "text, json or seatbelt");
         return r;
     }
     return out->failed ? err_nomem(err) : ABX_OK;

@@ -35,6 +35,7 @@ struct variable {
     const char *value; /* what it has inside; NULL: not there */
     const char *outside;
     const char *removed; /* why */
+    bool added;          /* the value is ours */
     size_t index;        /* of its first mention */
 };
 
@@ -135,48 +136,79 @@ static struct variable *find(const struct table *t, const char *name)
     return NULL;
 }
 
-/* One entry a name, sorted by name: what envp has, and every name that the policy or we speak of.
+static size_t count_texts(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+/* Entries without a name are dropped. */
+static bool add_texts(const char *const *list, bool added, struct arena *a, struct table *t)
+{
+    for (size_t i = 0; list && list[i]; i++) {
+        const char *equals = strchr(list[i], '=');
+        if (!equals || equals == list[i])
+            continue;
+        char *name = arena_strndup(a, list[i], (size_t)(equals - list[i]));
+        if (!name)
+            return false;
+        t->list[t->count] = (struct variable){ .name = name,
+                                               .value = equals + 1,
+                                               .outside = added ? NULL : equals + 1,
+                                               .added = added,
+                                               .index = t->count };
+        t->count++;
+    }
+    return true;
+}
+
+/* Of entries with the same name the last value counts; what is added comes last. */
+static void merge_same(struct table *t)
+{
+    size_t out = 0;
+
+    qsort(t->list, t->count, sizeof *t->list, compare_variables);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct variable *v = &t->list[i];
+
+        if (!out || !str_eq(t->list[out - 1].name, v->name)) {
+            t->list[out++] = *v;
+            continue;
+        }
+        struct variable *kept = &t->list[out - 1];
+        if (v->value)
+            kept->value = v->value;
+        if (v->outside)
+            kept->outside = v->outside;
+        kept->added = kept->added || v->added;
+    }
+    t->count = out;
+}
+
+/*
+ * One entry a name, sorted by name: what the request has, and every name that the policy or we
+ * speak of.
  */
-static bool make_table(const struct policy *p, const char *const *envp, struct arena *a,
+static bool make_table(const struct policy *p, const struct env_request *request, struct arena *a,
                        struct table *t)
 {
     static const char *const ours[] = { "HOME", "PATH", "PWD", "TMPDIR" };
-    size_t n = 0, room = p->env_count + ARRAY_LEN(ours);
+    size_t room = p->env_count + ARRAY_LEN(ours);
 
-    while (envp && envp[n])
-        n++;
-    t->list = arena_alloc(a, n + room, sizeof *t->list);
-    if (!t->list)
+    t->list = arena_alloc(a, count_texts(request->envp) + count_texts(request->added) + room,
+                          sizeof *t->list);
+    if (!t->list || !add_texts(request->envp, false, a, t) ||
+        !add_texts(request->added, true, a, t))
         return false;
-    for (size_t i = 0; i < n; i++) {
-        const char *equals = strchr(envp[i], '=');
-        if (!equals || equals == envp[i])
-            continue;
-        char *name = arena_strndup(a, envp[i], (size_t)(equals - envp[i]));
-        if (!name)
-            return false;
-        t->list[t->count] = (struct variable){
-            .name = name, .value = equals + 1, .outside = equals + 1, .index = t->count
-        };
-        t->count++;
-    }
     for (size_t i = 0; i < room; i++) {
         const char *name = i < p->env_count ? p->env[i].name : ours[i - p->env_count];
         t->list[t->count] = (struct variable){ .name = name, .index = t->count };
         t->count++;
     }
-
-    qsort(t->list, t->count, sizeof *t->list, compare_variables);
-    size_t out = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        if (out && str_eq(t->list[out - 1].name, t->list[i].name)) {
-            if (t->list[i].value)
-                t->list[out - 1].value = t->list[out - 1].outside = t->list[i].value;
-        } else {
-            t->list[out++] = t->list[i];
-        }
-    }
-    t->count = out;
+    merge_same(t);
     return true;
 }
 
@@ -184,7 +216,7 @@ static void apply_policy(const struct policy *p, struct table *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct variable *v = &t->list[i];
-        v->removed = v->value ? env_removal(v->name, v->value) : NULL;
+        v->removed = v->value && !v->added ? env_removal(v->name, v->value) : NULL;
         if (v->removed)
             v->value = NULL;
     }
@@ -215,13 +247,14 @@ static void apply_facts(const struct policy *p, const struct facts *f, struct ta
         tmpdir->value = "/tmp";
 }
 
-int32_t env_compile(const struct policy *policy, const struct facts *facts, const char *const *envp,
-                    struct arena *arena, struct env_result *ret, abx_error **err)
+int32_t env_compile(const struct policy *policy, const struct facts *facts,
+                    const struct env_request *request, struct arena *arena, struct env_result *ret,
+                    abx_error **err)
 {
     struct table t = { NULL, 0 };
     struct env_result result = { .path = ENV_DEFAULT_PATH };
 
-    if (!make_table(policy, envp, arena, &t))
+    if (!make_table(policy, request, arena, &t))
         return err_nomem(err);
     apply_policy(policy, &t);
     apply_facts(policy, facts, &t);

@@ -25,13 +25,19 @@ struct env_result {
     const char *path; /* the value of PATH inside */
 };
 
+struct env_request {
+    const char *const *envp;  /* what the command would have outside; "K=V", NULL-terminated */
+    const char *const *added; /* what it has instead inside, whatever env.def says; or NULL */
+};
+
 /*
- * envp is what the command would have outside. In order: env.def removes, the policy's pass, set
+ * In order: env.def removes, what is added comes instead of what was there, the policy's pass, set
  * and unset are carried out, then TMPDIR (private /tmp), PWD, and HOME and PATH where they are
  * missing.
  */
-int32_t env_compile(const struct policy *policy, const struct facts *facts, const char *const *envp,
-                    struct arena *arena, struct env_result *ret, abx_error **err);
+int32_t env_compile(const struct policy *policy, const struct facts *facts,
+                    const struct env_request *request, struct arena *arena, struct env_result *ret,
+                    abx_error **err);
 
 /* Why env.def removes a variable, or NULL. */
 const char *env_removal(const char *name, const char *value);

@@ -33,6 +33,17 @@ struct path_fact {
     uint32_t pin_count;
 };
 
+/*
+ * A pattern that restricts, whether something matches it or not. Mounts protect what matches when a
+ * run starts, and that is a path_fact; Seatbelt also knows what comes to match later.
+ */
+struct pattern_fact {
+    const struct policy_rule *rule;
+    const char *why;
+    const char *start;   /* canonical: the part before the first special character */
+    const char *pattern; /* the rest, relative to start; valid */
+};
+
 /* Directories of every Linux that the view replaces; path is NULL if there is none. */
 enum place {
     PLACE_DEV,
@@ -67,6 +78,8 @@ struct facts {
 
     const struct path_fact *paths;
     size_t path_count;
+    const struct pattern_fact *patterns;
+    size_t pattern_count;
     const char *places[PLACE_COUNT]; /* canonical */
     const struct keep_fact *keeps;
     size_t keep_count;

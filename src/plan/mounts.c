@@ -157,9 +157,18 @@ static void add_between(struct walk *w, const char *path, uint32_t kind, uint32_
     }
 }
 
+/* Whether path lies right in the directory that was mounted or made last. */
+static bool is_next_to_mount(const struct walk *w, const char *path)
+{
+    const char *above = last_mounted(w);
+    size_t len = above[1] ? strlen(above) : 0;
+
+    return !path[len] || !strchr(path + len + 1, '/');
+}
+
 static void add_pins(struct walk *w, const char *path, const char *why)
 {
-    if (here(w)->state == REGION_WRITABLE)
+    if (here(w)->state == REGION_WRITABLE && !is_next_to_mount(w, path))
         add_between(w, path, MOUNT_PIN, 0, arena_printf(w->arena, "holds %s", why));
 }
 
@@ -375,11 +384,7 @@ static int32_t visit_cwd(struct walk *w, const struct node *n)
     if (region_access(r) != ACCESS_EXCLUDE ||
         (r->state != REGION_HIDDEN && str_eq(r->path, n->path)))
         return ABX_OK;
-    int32_t code = err_new(w->err, ABX_E_INVALID, "working directory '%s': hidden in the sandbox",
-                           n->path);
-    err_subject(w->err, n->path);
-    err_hint(w->err, "grant it with --ro or --rw, or start elsewhere with -C DIR");
-    return code;
+    return nodes_refuse_cwd(n->path, w->err);
 }
 
 static int32_t visit(struct walk *w, const struct node *n)
@@ -469,6 +474,10 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
 
     if (r != ABX_OK)
         return r;
+    w.op_room = count + 32;
+    w.ops = arena_alloc(arena, w.op_room, sizeof *w.ops);
+    if (!w.ops)
+        return err_nomem(err);
     add_region(&w, (struct region){ .path = "/",
                                     .state = REGION_OPEN,
                                     .uncapped = ACCESS_RO,

@@ -80,6 +80,16 @@ const char *nodes_cwd_refusal(const struct policy *policy, const struct facts *f
     return NULL;
 }
 
+int32_t nodes_refuse_cwd(const char *cwd, abx_error **err)
+{
+    int32_t code = err_new(err, ABX_E_INVALID, "working directory '%s': hidden in the sandbox",
+                           cwd);
+
+    err_subject(err, cwd);
+    err_hint(err, "grant it with --ro or --rw, or start elsewhere with -C DIR");
+    return code;
+}
+
 static struct node *add_node(struct collector *c, enum node_kind kind, const char *path)
 {
     struct node *n = &c->nodes[c->count++];
@@ -418,6 +428,15 @@ static size_t pick_winners(struct node *nodes, size_t count)
     return out;
 }
 
+static void sort_nodes(struct node *nodes, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare_nodes(&nodes[i - 1], &nodes[i]) > 0) {
+            qsort(nodes, count, sizeof *nodes, compare_nodes);
+            return;
+        }
+}
+
 /* Restrictions on absent paths become holds; grants of absent paths have done their work. */
 static int32_t make_holds(struct collector *c)
 {
@@ -440,7 +459,7 @@ static int32_t make_holds(struct collector *c)
         c->nodes[out++] = n;
     }
     c->count = out;
-    qsort(c->nodes, c->count, sizeof *c->nodes, compare_nodes);
+    sort_nodes(c->nodes, c->count); /* mostly in order already */
     return ABX_OK;
 }
 

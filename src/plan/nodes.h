@@ -42,6 +42,9 @@ struct node {
 int32_t nodes_collect(const struct policy *policy, const struct facts *facts, struct arena *arena,
                       const struct node **ret, size_t *ret_count, abx_error **err);
 
+/* The error for a working directory that lies in something hidden. */
+int32_t nodes_refuse_cwd(const char *cwd, abx_error **err);
+
 /* Why the working directory is not made writable although the preset would, or NULL. */
 const char *nodes_cwd_refusal(const struct policy *policy, const struct facts *facts);
 

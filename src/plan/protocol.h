@@ -80,10 +80,17 @@ struct deliver_msg {
     uint32_t holds; /* HOLDS: directories */
 };
 
+/* The proxy's ports inside (linux/listen.c); both protocols on each, on 127.0.0.1 and ::1. */
+#define LISTEN_HTTP    3128
+#define LISTEN_SOCKS   1080
+#define LISTENER_COUNT 4
+#define STATUS_MAX_FDS LISTENER_COUNT /* with one message to the host */
+
 enum status_kind {
     STATUS_FAILED = 1, /* step, err, text: set-up ended here; the command was not started */
     STATUS_STARTED,    /* layers: in force; the command has been executed */
     STATUS_TTY,        /* one descriptor comes along: the terminal's master side */
+    STATUS_LISTENERS,  /* descriptors come along: the proxy's listening sockets */
     STATUS_STOPPED,    /* value: the signal that stopped the command */
     STATUS_CONTINUED,
     STATUS_EXITED,    /* value: wait status; timed_out; usage. Nothing runs inside any more */

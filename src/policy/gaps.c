@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What this version cannot do yet. A row goes when its feature comes. Values that change nothing
- * (the default, an empty list) are fine, and so is what the network mode makes meaningless: with no
- * network at all no list of hosts can be broken.
+ * (the default, an empty list) are fine.
  */
 #include "policy/gaps.h"
 
@@ -17,9 +16,6 @@ static const struct gap {
     { KEY_DOCKER, "false", "no socket of the host is let in" },
     { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },
     { KEY_ALLOW_SOCKETS, NULL, "no socket of the host is let in" },
-    { KEY_MITM_DOMAINS, NULL, "there is no filtering proxy" },
-    { KEY_MITM_SOCKET, "", "there is no filtering proxy" },
-    { KEY_UPSTREAM_PROXY, "", "there is no filtering proxy" },
 };
 
 static int32_t refuse(const struct settings_entry *e, const char *what, abx_error **err)
@@ -42,11 +38,5 @@ int32_t gaps_check(const struct layers *layers, abx_error **err)
         if (e && !(gaps[i].harmless && str_eq(e->value, gaps[i].harmless)))
             return refuse(e, gaps[i].what, err);
     }
-    e = layers->last[KEY_DENIED_DOMAINS];
-    if (!e)
-        e = layers->last[KEY_ALLOWED_DOMAINS];
-    const struct settings_entry *mode = layers->last[KEY_NETWORK];
-    if (!e || (mode && str_eq(mode->value, "blocked")))
-        return ABX_OK;
-    return refuse(e, "there is no filtering proxy", err);
+    return ABX_OK;
 }

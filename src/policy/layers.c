@@ -13,12 +13,9 @@ static const struct {
     enum settings_key key;
     const char *value;
 } preset_values[] = {
-    { "ci", KEY_FALLBACK, "strict" },
-    { "ci", KEY_NETWORK, "blocked" },
-    { "default", KEY_FALLBACK, "strict" },
-    { "default", KEY_NETWORK, "blocked" }, /* filtered, once there is a proxy */
-    { "development", KEY_FALLBACK, "warn" },
-    { "development", KEY_NETWORK, "allowed" },
+    { "ci", KEY_FALLBACK, "strict" },        { "ci", KEY_NETWORK, "blocked" },
+    { "default", KEY_FALLBACK, "strict" },   { "default", KEY_NETWORK, "filtered" },
+    { "development", KEY_FALLBACK, "warn" }, { "development", KEY_NETWORK, "allowed" },
 };
 
 int32_t layers_merge(const struct settings *const *list, size_t list_count, uint32_t skip,

@@ -5,7 +5,7 @@
  * Trusts that settings hold what settings.c lets in. Scalars: the value of the strongest layer
  * that has one, else the preset's (default, development, ci), else the schema's. Lists: preset
  * rows, then the entries of each layer, each with its origin; who wins for a path is decided later,
- * by precedence.h. Refuses network.mode filtered, which this version cannot keep.
+ * by precedence.h.
  */
 #include "policy/policy.h"
 
@@ -155,14 +155,9 @@ static int32_t choose_network(const struct layers *l, struct arena *a, struct po
     const struct settings_entry *e = l->last[KEY_NETWORK];
     const char *mode = layers_value(l, KEY_NETWORK);
 
-    if (str_eq(mode, "filtered")) {
-        int32_t r = err_new(err, ABX_E_UNSUPPORTED,
-                            "network mode 'filtered': this version has no filtering proxy");
-        err_subject(err, "network.mode");
-        err_hint(err, "use --network blocked or --network allowed");
-        return r;
-    }
-    p->network = str_eq(mode, "allowed") ? NETWORK_ALLOWED : NETWORK_BLOCKED;
+    p->network = str_eq(mode, "allowed")    ? NETWORK_ALLOWED
+                 : str_eq(mode, "filtered") ? NETWORK_FILTERED
+                                            : NETWORK_BLOCKED;
     if (!e)
         e = l->last[KEY_PRESET];
     p->network_origin = e ? e->origin : (uint32_t)ORIGIN_BUILTIN;

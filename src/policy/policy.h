@@ -78,10 +78,7 @@ struct policy {
  */
 int32_t policy_build_layers(const struct layers *layers, const char *const *guards,
                             struct arena *arena, const struct policy **ret, abx_error **err);
-/*
- * The same of two settings. config and call may be NULL. network.mode "filtered" is
- * ABX_E_UNSUPPORTED until the proxy exists; it is never treated as anything else.
- */
+/* The same of two settings. config and call may be NULL. */
 int32_t policy_build(const struct settings *config, const struct settings *call,
                      struct arena *arena, const struct policy **ret, abx_error **err);
 

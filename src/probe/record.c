@@ -17,14 +17,23 @@
 #include "base/io.h"
 #include "probe/state.h"
 
-bool record_begins(int dir, const char *name, const struct buf *head)
+int record_read(int dir, const char *name, struct buf *ret)
 {
     _fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    _buf_ struct buf b = { .limit = RECORD_MAX };
     struct stat st;
 
-    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-           !(st.st_mode & 022) && io_read_fd(fd, &b) == 0 && b.len >= head->len &&
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+        return -EPERM;
+    return io_read_fd(fd, ret);
+}
+
+bool record_begins(int dir, const char *name, const struct buf *head)
+{
+    _buf_ struct buf b = { .limit = RECORD_MAX };
+
+    return record_read(dir, name, &b) == 0 && b.len >= head->len &&
            memcmp(b.data, head->data, head->len) == 0;
 }
 

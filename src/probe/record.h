@@ -11,6 +11,8 @@
 
 /* Whether the record exists, is ours alone, and begins with these bytes. */
 bool record_begins(int dir, const char *name, const struct buf *head);
+/* The bytes of a record that is ours alone: 0, or -errno (-EPERM: somebody else may write it). */
+int record_read(int dir, const char *name, struct buf *ret);
 /* Replaces it: a reader sees the old or the new one. 0 or -errno. */
 int record_write(int dir, const char *name, const struct buf *record);
 /* The same in the first state directory (state.h) that takes it; doing: for the error. */

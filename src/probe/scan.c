@@ -52,7 +52,7 @@ int32_t scan_count(struct scan *s, const char *what)
 static int32_t push_fact(struct scan *s, struct path_fact fact)
 {
     if (s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 256;
+        size_t room = s->room ? 2 * s->room : 256 + s->policy->rule_count;
         struct path_fact *grown = arena_alloc(s->arena, room, sizeof *grown);
         if (!grown)
             return err_nomem(s->err);
@@ -395,7 +395,8 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
     if ((rule->flags & (RULE_IF_PRESENT | RULE_GLOB)) == RULE_IF_PRESENT &&
         resolve_is_absent(&base, rest))
         return ABX_OK;
-    r = resolve_path(s->arena, &base, rest, &where, s->err);
+    r = rest[0] == '/' ? scan_resolve(s, rest, &where)
+                       : resolve_path(s->arena, &base, rest, &where, s->err);
     if (r != ABX_OK || !(rule->flags & RULE_GLOB))
         return r == ABX_OK ? scan_add(s, rule, &where) : r;
 
@@ -592,6 +593,8 @@ int32_t scan_facts_within(const struct scan_budget *budget, const struct policy 
         return r;
     s.facts->paths = s.paths;
     s.facts->path_count = s.count;
+    s.facts->patterns = s.patterns;
+    s.facts->pattern_count = s.pattern_count;
     *ret = s.facts;
     return ABX_OK;
 }

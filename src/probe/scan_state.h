@@ -30,6 +30,8 @@ struct scan {
     struct facts *facts;
     struct path_fact *paths;
     size_t count, room;
+    struct pattern_fact *patterns;
+    size_t pattern_count, pattern_room;
     struct resolve_base root, home, cwd; /* fd -1: there is none */
     struct resolve_base own_home;        /* passwd's, where HOME says something else */
     uint32_t entries;                    /* looked at so far */

@@ -63,6 +63,27 @@ static int32_t refuse_pattern(struct scan *s, const struct policy_rule *rule, in
     return r;
 }
 
+/* Told to the compiler too: what comes to match later. Rows that speak of what exists have said all. */
+static int32_t add_pattern_fact(struct scan *s, const struct policy_rule *rule, const char *start,
+                                const char *pattern)
+{
+    if (rule->access == ACCESS_RW || (rule->flags & RULE_IF_PRESENT))
+        return ABX_OK;
+    if (s->pattern_count == s->pattern_room) {
+        size_t room = s->pattern_room ? 2 * s->pattern_room : 16;
+        struct pattern_fact *grown = arena_alloc(s->arena, room, sizeof *grown);
+        if (!grown)
+            return err_nomem(s->err);
+        if (s->pattern_count)
+            memcpy(grown, s->patterns, s->pattern_count * sizeof *grown);
+        s->patterns = grown;
+        s->pattern_room = room;
+    }
+    const char *why = arena_printf(s->arena, "%s %s", rule->source, rule->text);
+    s->patterns[s->pattern_count++] = (struct pattern_fact){ rule, why, start, pattern };
+    return why ? ABX_OK : err_nomem(s->err);
+}
+
 int32_t walk_add_pattern(struct scan *s, const struct policy_rule *rule,
                          const struct resolve_base *base, const char *text)
 {
@@ -81,6 +102,9 @@ int32_t walk_add_pattern(struct scan *s, const struct policy_rule *rule,
         return r;
     if (search.start.denied)
         return scan_add(s, rule, &search.start);
+    r = add_pattern_fact(s, rule, search.start.path, pattern + 1);
+    if (r != ABX_OK)
+        return r;
     if (!search.start.exists || !search.start.is_dir || walk_is_system(s, search.start.path))
         return ABX_OK;
     return add_search(s, search);

@@ -250,19 +250,35 @@ static bool make_readable(int dir, int file, const char *name, int *ret_result)
     return false;
 }
 
-/* One socket, and links to it for the other names: those are in the registry before they exist. */
+/* The directory's first socket: the others become links to it. 1 if there is one now. */
+static int make_first_socket(int dir, int file, const struct plan_hold *hold, const char *name)
+{
+    struct stat st;
+    int r = register_intent(file, name);
+
+    if (r < 0)
+        return r;
+    if (mknodat(dir, name, S_IFSOCK, 0) < 0)
+        return 0;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    r = register_names(file, hold, &st);
+    return r < 0 ? r : 1;
+}
+
+/* One socket, and links to it for the other names: all are in the registry before they exist. */
 static int make_socket(int dir, int file, const struct plan_hold *hold, const char *name,
                        const char **first)
 {
-    struct stat st;
-
-    if (*first && linkat(dir, *first, dir, name, 0) == 0)
-        return 0;
-    if (!*first && mknodat(dir, name, S_IFSOCK, 0) == 0) {
-        *first = name;
-        if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            return -errno;
-        return register_names(file, hold, &st);
+    if (*first) {
+        if (linkat(dir, *first, dir, name, 0) == 0)
+            return 0;
+    } else {
+        int r = make_first_socket(dir, file, hold, name);
+        if (r == 1)
+            *first = name;
+        if (r != 0)
+            return r < 0 ? r : 0;
     }
     if (errno == EEXIST)
         return adopt(dir, file, name);

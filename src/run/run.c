@@ -38,9 +38,37 @@ int64_t run_now_ns(void)
     return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
+static void forget_listeners(struct run *r)
+{
+    for (size_t i = 0; i < LISTENER_COUNT; i++)
+        r->listeners[i] = -1;
+}
+
+size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT])
+{
+    size_t n = 0;
+
+    while (n < LISTENER_COUNT && r->listeners[n] >= 0) {
+        fds[n] = r->listeners[n];
+        n++;
+    }
+    forget_listeners(r);
+    return n;
+}
+
+static void close_listeners(struct run *r)
+{
+    for (size_t i = 0; i < LISTENER_COUNT; i++)
+        fd_close(r->listeners[i]);
+    forget_listeners(r);
+}
+
 void run_init(struct run *r)
 {
-    *r = (struct run){ .pidfd = -1, .status_fd = -1, .lifeline_fd = -1, .tty_fd = -1 };
+    *r = (struct run){
+        .pidfd = -1, .status_fd = -1, .lifeline_fd = -1, .tty_fd = -1, .side_fd = -1
+    };
+    forget_listeners(r);
     (void)pthread_mutex_init(&r->lock, NULL);
     hold_init(&r->hold);
     cgroup_init(&r->cgroup);
@@ -70,15 +98,21 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-static int take_passed_fd(struct msghdr *header)
+/* What came along; the rest is -1. */
+static void take_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(header);
-    int fd = -1;
 
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len >= CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    return fd;
+    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
+        fds[i] = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(fds, CMSG_DATA(c), MIN_OF(c->cmsg_len - CMSG_LEN(0), STATUS_MAX_FDS * sizeof *fds));
+}
+
+static void close_passed_fds(const int fds[STATUS_MAX_FDS])
+{
+    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
+        fd_close(fds[i]);
 }
 
 /* Nobody writes any more: what is in the pipes now is all. */
@@ -102,7 +136,7 @@ static void on_exited(struct run *r, const struct status_msg *msg)
     drain_streams(r);
 }
 
-static void handle_message(struct run *r, const struct status_msg *msg, int fd)
+static void handle_message(struct run *r, const struct status_msg *msg, int fds[STATUS_MAX_FDS])
 {
     switch (msg->kind) {
     case STATUS_FAILED:
@@ -116,8 +150,13 @@ static void handle_message(struct run *r, const struct status_msg *msg, int fd)
         break;
     case STATUS_TTY:
         fd_close(r->tty_fd);
-        r->tty_fd = fd;
-        return;
+        r->tty_fd = TAKE_FD(fds[0]);
+        break;
+    case STATUS_LISTENERS:
+        close_listeners(r);
+        for (size_t i = 0; i < LISTENER_COUNT; i++)
+            r->listeners[i] = TAKE_FD(fds[i]);
+        break;
     case STATUS_STOPPED:
         r->stopped = msg->value;
         break;
@@ -130,7 +169,7 @@ static void handle_message(struct run *r, const struct status_msg *msg, int fd)
     default:
         break;
     }
-    fd_close(fd);
+    close_passed_fds(fds);
 }
 
 /* ---- what the monitor says ---- */
@@ -174,8 +213,9 @@ static bool read_message(struct run *r)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(STATUS_MAX_FDS * sizeof(int))];
     } control;
+    int fds[STATUS_MAX_FDS];
     union {
         struct status_msg status;
         struct watch_msg violation;
@@ -197,7 +237,8 @@ static bool read_message(struct run *r)
         return false;
     const uint32_t kind = n >= (ssize_t)sizeof kind ? msg.status.kind : 0;
     if (kind == STATUS_VIOLATION || kind == STATUS_COUNTS) {
-        fd_close(take_passed_fd(&header));
+        take_passed_fds(&header, fds);
+        close_passed_fds(fds);
         if (kind == STATUS_VIOLATION)
             on_violation(r, &msg.violation, (size_t)n);
         else
@@ -211,7 +252,8 @@ static bool read_message(struct run *r)
     }
     msg.status.step[sizeof msg.status.step - 1] = '\0';
     msg.status.text[sizeof msg.status.text - 1] = '\0';
-    handle_message(r, &msg.status, take_passed_fd(&header));
+    take_passed_fds(&header, fds);
+    handle_message(r, &msg.status, fds);
     return true;
 }
 
@@ -400,17 +442,17 @@ static void on_keeper_gone(struct run *r)
 
 int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
 {
-    struct pollfd fds[4] = {
-        { .fd = r->status_fd, .events = POLLIN },
-        { .fd = r->streams[1].fd, .events = POLLIN },
-        { .fd = r->streams[2].fd, .events = POLLIN },
-        { .fd = r->pidfd, .events = POLLIN },
+    struct pollfd fds[5] = {
+        { .fd = r->status_fd, .events = POLLIN },     { .fd = r->streams[1].fd, .events = POLLIN },
+        { .fd = r->streams[2].fd, .events = POLLIN }, { .fd = r->pidfd, .events = POLLIN },
+        { .fd = r->side_fd, .events = POLLIN },
     };
 
     if (run_ended(r))
         return ABX_OK;
-    if (poll(fds, 4, timeout_ms) < 0 && errno != EINTR)
+    if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
         return err_sys(err, ABX_E_IO, -errno, "wait for the sandbox");
+    r->side_ready = fds[4].revents != 0;
     if (fds[0].revents)
         (void)read_message(r);
     for (int i = 1; i < 3; i++)
@@ -479,6 +521,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     cgroup_close(&r->cgroup);
     fd_close(r->status_fd);
     fd_close(r->tty_fd);
+    close_listeners(r);
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
     violations_done(&r->violations);
@@ -498,6 +541,7 @@ void run_forget(struct run *r)
     fd_close(r->status_fd);
     fd_close(r->tty_fd);
     fd_close(r->pidfd);
+    close_listeners(r);
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
 }

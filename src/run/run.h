@@ -60,6 +60,9 @@ struct run {
     pthread_mutex_t lock; /* lifeline_fd and canceled: run_cancel comes from other threads */
     pid_t keeper;
     int pidfd, status_fd, lifeline_fd, tty_fd;
+    int side_fd;                   /* something else to wait for; -1: nothing */
+    bool side_ready;               /* run_pump found it readable */
+    int listeners[LISTENER_COUNT]; /* of the proxy, for whoever takes them; -1: none */
     struct hold hold;
     struct cgroup cgroup;
     struct stream streams[3]; /* [1] and [2] */
@@ -77,6 +80,8 @@ struct run {
 };
 
 void run_init(struct run *r);
+/* The proxy's listeners, which the caller owns then; how many. */
+size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT]);
 int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err);
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err);

@@ -44,7 +44,112 @@ expect not approved
 exit 126
 STEPS
         [ ! -e "$W/ran" ]
+        rm -r "$H/.local/state/agentbox/questions" # or the sixth would not be asked
     done
+}
+
+# age SECONDS: the noes that are counted happened so long ago.
+age() {
+    local refused=$H/.local/state/agentbox/questions/refused
+    awk -v then="$(($(date +%s) - $1))" 'NR == 1 { print } NR > 1 { print then }' "$refused" >"$X/refused"
+    cat "$X/refused" >"$refused"
+}
+
+# say ANSWER: one question about the text, answered.
+say() {
+    at -c "$TEXT" <<STEPS
+expect \\[N\\]o: $
+send $1\\r
+exit $2
+STEPS
+}
+
+@test "A147 after five noes within a minute nobody is asked, whatever the command; a yes starts anew" {
+    local i
+    for i in 1 2 3 4; do
+        say n 126
+    done
+    say y 0
+    for i in 1 2 3 4 5; do
+        say n 126
+    done
+    age 0 # however long that took
+    rm -f "$W/ran"
+    at -c "true; $TEXT" <<'STEPS'
+expect not asked about, because five commands were refused
+expect wait a minute
+exit 126
+STEPS
+    [ ! -e "$W/ran" ]
+    # Without a question it is as ever: allowed commands run, and refusals without a terminal do not count.
+    abx run -q -- true
+    abx run -q --approve yes -c "$TEXT"
+    # The minute is over: the noes are as old as that.
+    age 61
+    say y 0
+}
+
+@test "where nobody can be asked, nothing is counted" {
+    local i
+    for i in 1 2 3 4 5 6; do
+        run abx run -q -c "$TEXT" </dev/null
+        [ "$status" -eq 126 ]
+        [[ $output = *"no terminal to ask on"* ]]
+    done
+    [ ! -e "$H/.local/state/agentbox/questions" ]
+}
+
+@test "approvals are listed and taken back, one or all" {
+    run abx approvals
+    [ "$status" -eq 0 ]
+    [ "$output" = "nothing is approved for always" ]
+    say a 0
+    at -C "$O" -c 'kill -0 $$' <<'STEPS'
+expect \[N\]o: $
+send a\r
+exit 0
+STEPS
+    run abx approvals
+    [[ $output = *"command: kill -0 \$\$ && echo \"it works\" && echo >ran"*"in:      $W"*"rule:    process-kill"* ]]
+    [ "$(abx approvals --json | python3 -c '
+import json, sys
+for a in json.load(sys.stdin):
+    print(len(a["key"]), a["rule"], a["part"], a["cwd"], a["time"] > 1e9)' | sort)" = \
+        "$(printf '64 process-kill kill -0 $$ %s True\n' "$O" "$W" | sort)" ]
+    local key
+    key=$(abx approvals | grep -B1 'it works' | head -n 1)
+    run abx approvals forget "${key%% *}"
+    [ "$output" = "1 approval taken back" ]
+    run abx run -q -c "$TEXT" </dev/null
+    [ "$status" -eq 126 ]
+    abx run -q -C "$O" -c 'kill -0 $$' </dev/null
+    run abx approvals forget "${key%% *}"
+    [ "$status" -eq 125 ]
+    [[ $output = *"there is none"*hint:*"agentbox approvals"* ]]
+    run abx approvals forget all
+    [ "$output" = "1 approval taken back" ]
+    run abx run -q -C "$O" -c 'kill -0 $$' </dev/null
+    [ "$status" -eq 126 ]
+}
+
+@test "what is approved inside or planted there is neither listed nor obeyed" {
+    say a 0
+    local dir=$H/$APPROVALS
+    # A record that others may write, one that says another key, a link, and no record at all.
+    printf 'agentbox-approval-1\n%064d\ncommand: planted\n' 1 >"$dir/$(printf %064d 1)"
+    chmod 666 "$dir/$(printf %064d 1)"
+    printf 'agentbox-approval-1\n%064d\ncommand: planted\n' 3 >"$dir/$(printf %064d 2)"
+    ln -s "$(printf %064d 3)" "$dir/$(printf %064d 4)"
+    echo x >"$dir/../planted"
+    ln -s ../planted "$dir/x"
+    own "$dir"
+    run abx approvals
+    [[ $output != *planted* && $output = *"it works"* ]]
+    [ "$(grep -c command: <<<"$output")" -eq 1 ]
+    run box --env B="$BOX" -c '"$B" approvals && "$B" approvals forget all'
+    [[ $output = *"nothing is approved"*"0 approvals taken back"* ]]
+    run abx approvals
+    [[ $output = *"it works"* ]]
 }
 
 @test "once is once, always is for exactly this" {

@@ -153,6 +153,35 @@ same() {
     run_storm 5 yes box keeper both group
 }
 
+files() {
+    find "$W" "$HOME" -path "$HOME/.local" -prune -o -printf '%y %m %U %s %p %l\n' | sort
+}
+
+same_files() {
+    [ "$1" = "$(files)" ]
+}
+
+# The same without chance.
+@test "agentbox killed after each of its system calls: nothing is left, without a repair" {
+    local n=0 r=0 before kept
+
+    box -- true
+    before=$(snapshot)
+    kept=$(files)
+    while [ "$r" -ne 3 ]; do
+        n=$((n + 1)) r=0
+        "${AS[@]}" "$ABX_BUILD/tests/killat" $n "$AGENTBOX" run -- true >/dev/null 2>&1 3>&- || r=$?
+        [ "$r" -ne 2 ]
+        within 5 same_files "$kept" || {
+            echo "killed after call $n"
+            diff <(echo "$kept") <(files)
+            return 1
+        }
+    done
+    [ "$n" -gt 50 ]
+    within 5 same "$before"
+}
+
 # In these, held names are files and directories that programs can read, not sockets only.
 @test "the same with folders of programs in the home, whose absent names are held as files and directories" {
     local who

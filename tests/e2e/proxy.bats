@@ -46,6 +46,7 @@ teardown() {
 
 # proxy [OPTION…]: starts it; $P is its port, $URL its address for clients.
 proxy() {
+    : >"$OUT"
     "$BOX" proxy --no-config --json --hosts-file "$DIR/hosts" --resolv-file "$DIR/resolv" \
         --dns-port "$DNS" "$@" >"$OUT" 2>"$OUT.err" 3>&- &
     PROXY_PID=$!

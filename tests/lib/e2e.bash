@@ -21,6 +21,9 @@
 #   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
+#
+# ABX_WITH: the words of another sandbox, with {W}, {D}, {H} for these directories; the command is
+# appended. A test that needs more than that of agentbox then ends with "not applicable".
 
 ABX_SOURCE=${ABX_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 ABX_BUILD=${ABX_BUILD:-$ABX_SOURCE/build}
@@ -92,6 +95,7 @@ teardown() {
         fi
     done
     [ "${#made[@]}" -eq 0 ] || rm -rf "${made[@]}"
+    [ -z "${ABX_WITH:-}" ] || was_applicable
 }
 
 made=()
@@ -103,14 +107,69 @@ as_who() {
 
 # Bounded: an attempt that blocks fails its test, and not the suite.
 box() {
+    [ -z "${ABX_WITH:-}" ] || {
+        other_box timeout --foreground -k 2 20 -- "$@"
+        return
+    }
     (cd "$W" && exec timeout --foreground -k 2 20 "${AS[@]}" "$BOX" run -q --approve yes "${OPTIONS[@]}" "$@" 3>&-)
 }
 
 # In the background; $BOX_PID is agentbox itself.
 start_box() {
+    [ -z "${ABX_WITH:-}" ] || {
+        other_box -- "$@" &
+        BOX_PID=$!
+        started+=("$BOX_PID")
+        return
+    }
     (cd "$W" && exec "${AS[@]}" "$BOX" run -q --approve yes "${OPTIONS[@]}" "$@" 3>&-) &
     BOX_PID=$!
     started+=("$BOX_PID")
+}
+
+# other_box [WORD…] -- ARGUMENTS OF BOX: the words, the other sandbox, the command.
+other_box() {
+    local before=() variables=() words=() word
+
+    while [ "$1" != -- ]; do
+        before+=("$1")
+        shift
+    done
+    shift
+    [ "${OPTIONS[*]}" = "--exclude $D" ] || set -- "${OPTIONS[@]}" "$@"
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --env)
+            variables+=("$2")
+            shift 2
+            ;;
+        -c)
+            set -- sh -c "$2"
+            break
+            ;;
+        --)
+            shift
+            break
+            ;;
+        *)
+            echo "option $1" >>"$FIX/foreign.$BATS_TEST_NUMBER"
+            return 125
+            ;;
+        esac
+    done
+    echo ran >"$FIX/ran.$BATS_TEST_NUMBER"
+    for word in $ABX_WITH; do
+        word=${word//'{W}'/$W} word=${word//'{D}'/$D} word=${word//'{H}'/$H}
+        words+=("$word")
+    done
+    (cd "$W" && exec "${before[@]}" "${AS[@]}" "${words[@]}" env "${variables[@]}" "$@" 3>&-)
+}
+
+was_applicable() {
+    if [ -e "$FIX/foreign.$BATS_TEST_NUMBER" ] || [ ! -e "$FIX/ran.$BATS_TEST_NUMBER" ]; then
+        echo "not applicable"
+        return 1
+    fi
 }
 
 # Names that the text may use; the rest of the environment is the box's. The classifier does not see

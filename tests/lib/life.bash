@@ -79,7 +79,7 @@ within() {
     until "$@" >/dev/null 2>&1; do
         rounds=$((rounds - 1))
         [ "$rounds" -gt 0 ] || {
-            echo "not in time: $*"
+            echo "not in time: $1"
             return 1
         }
         sleep 0.02

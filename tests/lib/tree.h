@@ -157,7 +157,7 @@ static inline int32_t scan(struct tree *t, const char *cwd, abx_error **err)
 static inline void run(struct tree *t)
 {
     static const char *const argv[] = { "true", NULL };
-    const struct plan_request request = { argv, 1, NULL, false, 0 };
+    const struct plan_request request = { .argv = argv, .argc = 1 };
     abx_error *err = NULL;
     struct buf b;
     size_t len = strlen(t->base);

@@ -10,7 +10,9 @@
 static const char *const argv[] = { "make", "test", NULL };
 static const char *const envp[] = { "PATH=/bin", "A_TOKEN=x", NULL };
 
-static const struct plan_request request = { argv, 2, envp, true, 5 * NSEC_PER_SEC };
+static const struct plan_request request = {
+    .argv = argv, .argc = 2, .envp = envp, .tty = true, .timeout_ns = 5 * NSEC_PER_SEC
+};
 
 static const struct plan *compile(struct facts_case *c)
 {
@@ -130,9 +132,12 @@ static void misuse_is_refused(void **state)
     static const char *const empty[] = { "", NULL };
     static const char *const holed[] = { "a", NULL, "b" };
     const struct plan_request bad[] = {
-        { NULL, 0, NULL, false, 0 },  { argv, 0, NULL, false, 0 },
-        { empty, 1, NULL, false, 0 }, { holed, 3, NULL, false, 0 },
-        { argv, 2, NULL, false, -1 }, { argv, PLAN_MAX_STRINGS, NULL, false, 0 },
+        { .argv = NULL, .argc = 0 },
+        { .argv = argv, .argc = 0 },
+        { .argv = empty, .argc = 1 },
+        { .argv = holed, .argc = 3 },
+        { .argv = argv, .argc = 2, .timeout_ns = -1 },
+        { .argv = argv, .argc = PLAN_MAX_STRINGS },
     };
     struct facts_case c;
 
@@ -155,7 +160,7 @@ static void plan_that_is_too_large_is_refused(void **state)
     size_t len = (size_t)40 << 20;
     char *word = malloc(len + 1);
     const char *words[] = { "a", word, word, NULL };
-    const struct plan_request large = { words, 3, NULL, false, 0 };
+    const struct plan_request large = { .argv = words, .argc = 3 };
     struct facts_case c;
     const struct plan *p = NULL;
 

@@ -21,7 +21,9 @@ static const struct plan *sample(struct facts_case *c)
     static const struct proc_fact proc = { "/proc/keys", false };
     static const struct pin_fact pin = { "/w/link", 7, 70, true, false };
     static const struct policy_env pass = { ENV_PASS, ORIGIN_CALL, "SHOWN_TOKEN", NULL };
-    const struct plan_request request = { argv, 3, envp, false, 30 * NSEC_PER_SEC };
+    const struct plan_request request = {
+        .argv = argv, .argc = 3, .envp = envp, .timeout_ns = 30 * NSEC_PER_SEC
+    };
     const struct plan *plan = NULL;
 
     case_init(c);
@@ -97,7 +99,7 @@ static void unknown_format_is_refused(void **state)
     (void)state;
     buf_init(&b, 1 << 20);
     assert_int_equal(plan_dump(sample(&c), "yaml", &b, &err), ABX_E_INVALID);
-    assert_string_equal(abx_error_hint(err), "text or json");
+    assert_string_equal(abx_error_hint(err), "text, json or seatbelt");
     abx_error_free(err);
     buf_done(&b);
     case_done(&c);

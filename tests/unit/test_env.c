@@ -25,9 +25,10 @@ static void env_add(struct env_case *c, uint32_t action, const char *name, const
 
 static void env_run(struct env_case *c, const char *const *envp)
 {
-    assert_int_equal(
-        env_compile(&c->base.policy, &c->base.facts, envp, &c->base.arena, &c->result, NULL),
-        ABX_OK);
+    assert_int_equal(env_compile(&c->base.policy, &c->base.facts,
+                                 &(struct env_request){ envp, NULL }, &c->base.arena, &c->result,
+                                 NULL),
+                     ABX_OK);
     assert_null(c->result.env[c->result.env_count]);
 }
 
@@ -293,7 +294,8 @@ static void running_out_of_memory_is_reported(void **state)
         struct arena small;
         env_init(&c);
         arena_init(&small, limit);
-        int32_t r = env_compile(&c.base.policy, &c.base.facts, envp, &small, &c.result, NULL);
+        int32_t r = env_compile(&c.base.policy, &c.base.facts, &(struct env_request){ envp, NULL },
+                                &small, &c.result, NULL);
         assert_true(r == ABX_OK || r == ABX_E_NOMEM);
         arena_done(&small);
         case_done(&c.base);

@@ -127,7 +127,7 @@ static void planted_link_does_not_open_what_is_excluded(void **state)
     struct tree *t = *state;
     abx_error *err = NULL;
     static const char *const argv[] = { "true", NULL };
-    const struct plan_request request = { argv, 1, NULL, false, 0 };
+    const struct plan_request request = { .argv = argv, .argc = 1 };
 
     make_dir(t, "/home/.ssh");
     make_link(t, "../.ssh", "/home/w/build");

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host's side of filtered runs: who waits, who is served, and the role's life.
+ *
+ * Nothing of what the sandbox or the network sends is read here; the role is believed as far as
+ * its messages make sense, and the worst that it can do is to tell nonsense about refusals. All
+ * failures close: a run whose rules did not reach the role has no listener there.
+ *
+ * Calls to the role are sent without waiting, so that a role that starts slowly, or stands still,
+ * holds up nobody who pumps. Two are waited for: new rules, because they hold when
+ * abx_manager_update returns, and the end of a run, because its last records come before that.
+ */
+#include "api/net.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "api/net_internal.h"
+#include "api/net_rules.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#define NOTICE_DIED                                                                                \
+    "the network proxy has died: commands that used it go on without network, connections are "    \
+    "refused"
+
+/* Tags of the epoll: a run's listeners have its number and their own. */
+enum { TAG_ROLE = 1, TAG_NAMES };
+#define TAG_OF_RUN(id) ((uint64_t)(id) << 32)
+
+static uint32_t listener_id(const struct net_run *r, size_t index)
+{
+    return r->id * LISTENER_COUNT + (uint32_t)index;
+}
+
+static struct net_run *find_run(const struct net *n, uint32_t id)
+{
+    struct net_run *r = n->runs;
+
+    while (r && r->id != id)
+        r = r->next;
+    return r;
+}
+
+static int watch(const struct net *n, int fd, uint64_t tag)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = tag };
+
+    return epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* Taken out by hand: the role may have a copy, and then closing ours does not. */
+static void drop_listeners(struct net *n, struct net_run *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, r->fds[i], NULL);
+        fd_close(r->fds[i]);
+    }
+    r->count = 0;
+}
+
+/* ---- what was refused ---- */
+
+static void add_violation(struct net *n, struct net_run *r, const struct abx_violation *one)
+{
+    bool is_new = false;
+    const struct abx_violation *v = violations_add(&r->violations, one, &is_new);
+
+    if (v && is_new && n->news_count < NET_NEWS_MAX) {
+        n->news[n->news_count] = strdup(v->text);
+        n->news_count += n->news[n->news_count] != NULL;
+    }
+}
+
+/* The layer of the pattern that decided; NULL: none did. The role knows its place only. */
+static const char *layer_of_rule(const struct net *n, const struct net_run *r,
+                                 const struct server_record *record)
+{
+    abx_config *config = manager_config(n->manager);
+    const struct settings *const lists[] = { r->call, config->settings };
+    const char *name = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        for (size_t j = 0; lists[i] && j < lists[i]->count && !name; j++) {
+            const struct settings_entry *e = &lists[i]->entries[j];
+            if (str_eq(e->source, record->origin) && str_eq(e->value, record->rule))
+                name = origin_name(e->origin);
+        }
+    config_unref(config);
+    return name;
+}
+
+/* ---- the role ---- */
+
+/* Whatever wants to connect from now on is refused; the result says why. */
+static void close_run(struct net *n, struct net_run *r, const char *why)
+{
+    r->state = NET_CLOSED;
+    add_violation(n, r,
+                  &(struct abx_violation){ .operation = VIOLATION_NETWORK,
+                                           .detail = "proxy",
+                                           .rule = "proxy",
+                                           .origin = "built-in",
+                                           .note = why });
+}
+
+static void role_died(struct net *n)
+{
+    client_done(&n->client);
+    role_end(&n->role);
+    names_close(&n->names);
+    net_asks_clear(&n->asks);
+    for (struct net_run *r = n->runs; r; r = r->next)
+        if (r->state == NET_SERVED) {
+            close_run(n, r, "the network proxy has died: connections are refused from now on");
+            n->died = true;
+        }
+}
+
+static void on_record(void *user, const struct server_record *record)
+{
+    struct net *n = user;
+    struct net_run *r = find_run(n, record->listener / LISTENER_COUNT);
+
+    if (!r || record->outcome != SERVER_REFUSED)
+        return;
+    const char *layer = layer_of_rule(n, r, record);
+    add_violation(n, r,
+                  &(struct abx_violation){ .operation = VIOLATION_NETWORK,
+                                           .host = record->host,
+                                           .port = record->port,
+                                           .detail = record->protocol,
+                                           .rule = record->rule,
+                                           .origin = layer ? layer : record->origin,
+                                           .source = layer ? record->origin : "",
+                                           .grant = record->grant,
+                                           .note = record->text });
+}
+
+static void on_lost(void *user, uint32_t records)
+{
+    const struct net *n = user;
+
+    for (struct net_run *r = n->runs; r; r = r->next)
+        if (r->state == NET_SERVED)
+            r->violations.dropped += records; /* whose they were, nobody knows */
+}
+
+static void on_failed(void *user, uint32_t serial, const char *text)
+{
+    struct net *n = user;
+
+    for (struct net_run *r = n->runs; r; r = r->next)
+        if (r->state == NET_SERVED && serial - r->first_serial < r->last_serial - r->first_serial)
+            close_run(n, r, text);
+}
+
+static int32_t start_role(struct net *n, abx_error **err)
+{
+    const struct client_hooks hooks = { .user = n,
+                                        .record = on_record,
+                                        .lost = on_lost,
+                                        .ask = n->manager->hooks.network ? net_asked : NULL,
+                                        .failed = on_failed };
+    int control;
+    int32_t code = role_start(role_program(n->manager->hooks.program), &n->role, &control, err);
+
+    if (code != ABX_OK)
+        return code;
+    client_init(&n->client, control, &hooks);
+    n->client.pipelined = true;
+    code = client_setup(&n->client, &(struct server_limits){ 0 }, 53, err);
+    names_open(&n->names); /* before they are read */
+    if (code == ABX_OK)
+        code = client_names(&n->client, NAMES_HOSTS, NAMES_RESOLV, err);
+    int r = watch(n, n->client.control, TAG_ROLE);
+    if (r == 0 && n->names.fd >= 0)
+        r = watch(n, n->names.fd, TAG_NAMES);
+    if (code == ABX_OK && r < 0)
+        code = err_sys(err, ABX_E_PROXY, r, "watch the network proxy");
+    if (code != ABX_OK)
+        role_died(n);
+    return code;
+}
+
+/* ---- a run's rules ---- */
+
+/* What is in force now: the manager's configuration of this moment, and what the call said. */
+static int32_t send_rules(struct net *n, struct net_run *r, abx_error **err)
+{
+    _arena_ struct arena arena = { 0 };
+    struct net_rules net;
+    abx_config *config = manager_config(n->manager);
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    int32_t code = net_rules_make(config, r->call, &arena, &net, err);
+    net.rules.ask = n->manager->hooks.network != NULL;
+    if (code == ABX_OK)
+        code = client_rules(&n->client, r->id, &net.rules, net.upstream, err);
+    config_unref(config);
+    return code;
+}
+
+static int32_t hand_over(struct net *n, struct net_run *r, abx_error **err)
+{
+    int32_t code = n->client.control < 0 ? start_role(n, err) : ABX_OK;
+
+    if (code != ABX_OK)
+        return code;
+    r->first_serial = n->client.last_serial + 1;
+    code = send_rules(n, r, err);
+    for (size_t i = 0; i < r->count && code == ABX_OK; i++)
+        code = client_listen(&n->client, listener_id(r, i), r->id, r->fds[i], err);
+    r->last_serial = n->client.last_serial + 1;
+    return code;
+}
+
+/* Somebody inside wants to talk. */
+static void serve_run(struct net *n, struct net_run *r)
+{
+    _err_ abx_error *err = NULL;
+    int32_t code = hand_over(n, r, &err);
+
+    drop_listeners(n, r);
+    r->state = NET_SERVED;
+    if (n->client.control < 0)
+        role_died(n);
+    if (code != ABX_OK)
+        close_run(n, r, abx_error_message(err));
+}
+
+static void on_event(struct net *n, uint64_t tag)
+{
+    if (tag == TAG_ROLE) {
+        if (n->client.control >= 0 && client_dispatch(&n->client, 0, NULL) != ABX_OK)
+            role_died(n);
+    } else if (tag == TAG_NAMES) {
+        if (n->names.fd >= 0 && names_changed(&n->names) && n->client.control >= 0 &&
+            client_names(&n->client, NAMES_HOSTS, NAMES_RESOLV, NULL) != ABX_OK)
+            role_died(n);
+    } else {
+        struct net_run *r = find_run(n, (uint32_t)(tag >> 32));
+        if (r && r->state == NET_WAITS)
+            serve_run(n, r);
+    }
+}
+
+/* Without the lock. */
+static void tell(struct net *n)
+{
+    char *news[NET_NEWS_MAX];
+
+    (void)pthread_mutex_lock(&n->lock);
+    size_t count = n->news_count;
+    bool died = n->died;
+    memcpy(news, n->news, count * sizeof *news);
+    n->news_count = 0;
+    n->died = false;
+    (void)pthread_mutex_unlock(&n->lock);
+    if (died)
+        manager_notice(n->manager, ABX_NOTICE_WARNING, NOTICE_DIED);
+    for (size_t i = 0; i < count; i++) {
+        manager_notice(n->manager, ABX_NOTICE_VIOLATION, news[i]);
+        free(news[i]);
+    }
+    if (n->manager->hooks.network)
+        net_ask_untold(n);
+}
+
+void net_dispatch(struct net *n)
+{
+    struct epoll_event events[16];
+
+    if (!n)
+        return;
+    (void)pthread_mutex_lock(&n->lock);
+    int count = epoll_wait(n->epoll_fd, events, ARRAY_LEN(events), 0);
+    for (int i = 0; i < count; i++)
+        on_event(n, events[i].data.u64);
+    (void)pthread_mutex_unlock(&n->lock);
+    if (count > 0)
+        tell(n);
+}
+
+void net_update(struct net *n)
+{
+    if (!n)
+        return;
+    (void)pthread_mutex_lock(&n->lock);
+    n->client.pipelined = false;
+    for (struct net_run *r = n->runs; r; r = r->next)
+        if (r->state == NET_SERVED && send_rules(n, r, NULL) != ABX_OK) {
+            /* The old rules must not go on. */
+            role_died(n);
+            break;
+        }
+    n->client.pipelined = true;
+    (void)pthread_mutex_unlock(&n->lock);
+    tell(n);
+}
+
+int net_fd(const struct net *n)
+{
+    return n ? n->epoll_fd : -1;
+}
+
+/* ---- life ---- */
+
+int32_t net_new(abx_manager *m, struct net **ret, abx_error **err)
+{
+    struct net *n = calloc(1, sizeof *n);
+
+    if (!n)
+        return err_nomem(err);
+    n->manager = m;
+    n->client.control = n->role.pidfd = n->names.fd = -1;
+    n->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (n->epoll_fd < 0) {
+        int32_t code = err_sys(err, ABX_E_IO, -errno, "watch the network");
+        free(n);
+        return code;
+    }
+    (void)pthread_mutex_init(&n->lock, NULL);
+    *ret = n;
+    return ABX_OK;
+}
+
+static int32_t add_run(struct net *n, struct net_run *r, abx_error **err)
+{
+    int e = 0;
+
+    (void)pthread_mutex_lock(&n->lock);
+    r->net = n;
+    r->id = ++n->last_id;
+    r->next = n->runs;
+    r->prev = &n->runs;
+    if (r->next)
+        r->next->prev = &r->next;
+    n->runs = r;
+    for (size_t i = 0; i < r->count && e == 0; i++)
+        e = watch(n, r->fds[i], TAG_OF_RUN(r->id));
+    (void)pthread_mutex_unlock(&n->lock);
+    return e < 0 ? err_sys(err, ABX_E_IO, e, "watch the network") : ABX_OK;
+}
+
+int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
+                 abx_error **err)
+{
+    int fds[LISTENER_COUNT];
+    size_t count = run_take_listeners(run, fds);
+
+    *ret = NULL;
+    if (count == 0)
+        return ABX_OK;
+    struct net_run *r = calloc(1, sizeof *r);
+    struct net *n = NULL;
+    int32_t code = r ? manager_net(m, &n, err) : err_nomem(err);
+    if (code != ABX_OK) {
+        for (size_t i = 0; i < count; i++)
+            fd_close(fds[i]);
+        free(r);
+        return code;
+    }
+    memcpy(r->fds, fds, sizeof fds);
+    r->count = count;
+    r->call = TAKE_PTR(*call);
+    code = add_run(n, r, err);
+    if (code != ABX_OK)
+        net_run_free(TAKE_PTR(r));
+    *ret = r;
+    return code;
+}
+
+static void remove_run(struct net *n, struct net_run *r)
+{
+    drop_listeners(n, r);
+    *r->prev = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    r->net = NULL;
+    r->state = NET_CLOSED;
+}
+
+/* Their records become the run's; the same thing may stand in both. */
+static void move_violations(struct net_run *r, struct violations *to)
+{
+    for (size_t i = 0; to && i < r->violations.count; i++)
+        (void)violations_add(to, &r->violations.list[i], NULL);
+    if (to)
+        to->dropped += r->violations.dropped;
+    violations_done(&r->violations);
+}
+
+void net_leave(struct net_run *r, struct violations *violations)
+{
+    struct net *n = r ? r->net : NULL;
+
+    if (!n)
+        return;
+    (void)pthread_mutex_lock(&n->lock);
+    if (r->state == NET_SERVED) {
+        n->client.pipelined = false;
+        int32_t code = client_drop_rules(&n->client, r->id, NULL);
+        n->client.pipelined = true;
+        r->state = NET_CLOSED; /* whatever happens now happens to others */
+        if (code != ABX_OK)
+            role_died(n);
+    }
+    remove_run(n, r);
+    move_violations(r, violations);
+    (void)pthread_mutex_unlock(&n->lock);
+    tell(n);
+}
+
+void net_run_free(struct net_run *r)
+{
+    if (!r)
+        return;
+    net_leave(r, NULL);
+    violations_done(&r->violations);
+    settings_free(r->call);
+    free(r);
+}
+
+void net_run_forget(struct net_run *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->count; i++)
+        fd_close(r->fds[i]);
+    if (r->net) { /* out of the list of our copy */
+        *r->prev = r->next;
+        if (r->next)
+            r->next->prev = r->prev;
+    }
+    violations_done(&r->violations);
+    settings_free(r->call);
+    free(r);
+}
+
+void net_free(struct net *n)
+{
+    if (!n)
+        return;
+    while (n->runs)
+        remove_run(n, n->runs);
+    client_done(&n->client);
+    if (n->manager->owner == getpid())
+        role_end(&n->role);
+    else
+        role_forget(&n->role);
+    names_close(&n->names);
+    net_asks_done(&n->asks);
+    while (n->news_count > 0)
+        free(n->news[--n->news_count]);
+    fd_close(n->epoll_fd);
+    (void)pthread_mutex_destroy(&n->lock);
+    free(n);
+}

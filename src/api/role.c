@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting the net role, and ending it. It gets its control socket, /dev/null and an empty
+ * environment; it is watched by a pidfd, so that a host which reaps every child makes nobody else's
+ * process our victim.
+ */
+#include "api/role.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "net/role.h"
+#include "run/spawn.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* Whoever takes the role over gets no terminal; only a sanitizer has something to say. */
+#ifdef ABX_SANITIZED
+#define ROLE_STDERR(null) STDERR_FILENO
+#else
+#define ROLE_STDERR(null) (null)
+#endif
+
+const char *role_program(const char *given)
+{
+    return given ? given : ABX_LIBEXECDIR "/agentbox";
+}
+
+static int32_t spawn(const char *program, int control, pid_t *ret_pid, abx_error **err)
+{
+    static const char *const argv[] = { "agentbox", "net-role", NULL };
+    struct image image = { .fd = -1, .path = (char *)(uintptr_t)program };
+    _fd_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return err_sys(err, ABX_E_PROXY, -errno, "open '/dev/null'");
+    const int fds[] = { null, null, ROLE_STDERR(null), control };
+    _Static_assert(ARRAY_LEN(fds) == ROLE_CONTROL_FD + 1, "the control socket is the last one");
+    const struct spawn_request request = {
+        .image = &image, .argv = argv, .cwd = "/", .cwd_fd = -1, .fds = fds, .count = ARRAY_LEN(fds)
+    };
+    int32_t code = spawn_launcher(&request, ret_pid, err);
+    return code == ABX_OK ? code : err_wrap(err, "start the network proxy");
+}
+
+int32_t role_start(const char *program, struct role_process *ret, int *ret_control, abx_error **err)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_sys(err, ABX_E_PROXY, -errno, "make the proxy's control socket");
+    _fd_ int ours = pair[0], theirs = pair[1];
+    struct role_process role = { .pidfd = -1 };
+    int32_t code = spawn(program, theirs, &role.pid, err);
+    if (code != ABX_OK)
+        return code;
+    role.pidfd = (int)syscall(SYS_pidfd_open, role.pid, 0);
+    if (role.pidfd < 0) {
+        code = err_sys(err, ABX_E_PROXY, -errno, "watch the network proxy");
+        fd_close(TAKE_FD(ours)); /* which ends it */
+        while (waitpid(role.pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        return code;
+    }
+    *ret = role;
+    *ret_control = TAKE_FD(ours);
+    return ABX_OK;
+}
+
+void role_end(struct role_process *role)
+{
+    siginfo_t info;
+
+    if (role->pid > 1 && role->pidfd >= 0) {
+        (void)syscall(SYS_pidfd_send_signal, role->pidfd, SIGKILL, NULL, 0);
+        while (waitid((idtype_t)P_PIDFD, (id_t)role->pidfd, &info, WEXITED) < 0 && errno == EINTR)
+            ;
+    }
+    role_forget(role);
+}
+
+void role_forget(struct role_process *role)
+{
+    fd_close(role->pidfd);
+    *role = (struct role_process){ .pidfd = -1 };
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The question about a host. One line, the host last and next to the answer: what the command did to
+ * the terminal before (colours, character sets, a scroll region) must not make it say something
+ * else, so attributes are reset first. The host is canonical: letters, digits, '.', '-', ':'.
+ *
+ * "y" is for those who wait now, "s" for the run; everything else is a no, and a no is asked about
+ * again when the command tries again.
+ */
+#include "cli/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/prompt.h"
+
+#define ASK_TEXT_MAX 4096
+/* ASCII, no attributes, the cursor shown. */
+#define PLAIN_SCREEN "\017\033(B\033[0m\033[?25h\r\n"
+
+void network_take(struct network_asker *a, uint32_t question, const char *host, int32_t port)
+{
+    if (a->count == NETWORK_QUEUE)
+        return; /* silence is a no */
+    struct network_question *q = &a->queue[a->count++];
+    *q = (struct network_question){ .id = question, .port = port };
+    (void)snprintf(q->host, sizeof q->host, "%s", host);
+}
+
+static int32_t meaning(const char *word)
+{
+    if (strcasecmp(word, "y") == 0 || strcasecmp(word, "yes") == 0)
+        return ABX_ANSWER_YES;
+    if (strcasecmp(word, "s") == 0 || strcasecmp(word, "session") == 0)
+        return ABX_ANSWER_YES_SESSION;
+    return ABX_ANSWER_NO;
+}
+
+static void put_question(struct buf *text, const struct network_question *q)
+{
+    const char *brackets = strchr(q->host, ':') ? "[]" : "";
+
+    (void)buf_puts(text, PLAIN_SCREEN "agentbox: the command wants to connect to ");
+    (void)buf_append(text, brackets, brackets[0] ? 1 : 0);
+    (void)str_escape(text, q->host, strlen(q->host));
+    (void)buf_append(text, brackets + (brackets[0] ? 1 : 0), brackets[0] ? 1 : 0);
+    (void)buf_printf(text, ":%d; let it? [y]es, now; [s]ession: until it ends; [N]o: ", q->port);
+}
+
+static struct network_question take_first(struct network_asker *a)
+{
+    struct network_question first = a->queue[0];
+
+    memmove(a->queue, a->queue + 1, --a->count * sizeof *a->queue);
+    return first;
+}
+
+int network_ask(struct network_asker *a, abx_manager *m, const struct network_scene *scene)
+{
+    _buf_ struct buf text = { .limit = ASK_TEXT_MAX };
+    const struct network_question q = take_first(a);
+    char line[PROMPT_LINE_MAX];
+    int signal = 0;
+
+    put_question(&text, &q);
+    const struct prompt_request request = { .text = text.data,
+                                            .text_len = text.len,
+                                            .signals = scene->signals,
+                                            .fd = scene->process_fd,
+                                            .serve = scene->serve,
+                                            .user = scene->user };
+    enum prompt_end end = text.failed ? PROMPT_FAILED : prompt_ask(&request, line, &signal);
+    (void)abx_manager_answer(m, q.id, end == PROMPT_LINE ? meaning(line) : ABX_ANSWER_NO, NULL);
+    return signal;
+}
+
+void network_refuse(struct network_asker *a, abx_manager *m)
+{
+    while (a->count > 0)
+        (void)abx_manager_answer(m, a->queue[--a->count].id, ABX_ANSWER_NO, NULL);
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A file as a standard stream: what was opened for reading cannot be written, whoever may write it.
+# Text for the shell inside stands in single quotes; the fixture reads what a test sets.
+# shellcheck disable=SC2016,SC2034
+load ../lib/e2e
+
+# Every way to a change that a descriptor of the file opens; each must be refused.
+ATTEMPTS='for fd in 0 1 2; do
+    sh -c "echo evil >/proc/self/fd/$1" - $fd; sh -c "echo evil >>/dev/fd/$1" - $fd
+    sh -c "echo evil >/proc/\$PPID/fd/$1" - $fd
+    chmod 777 /proc/self/fd/$fd; touch /proc/self/fd/$fd; truncate -s 0 /proc/self/fd/$fd
+    "$P" xattr /proc/self/fd/$fd; "$P" mmap-write /proc/self/fd/$fd
+done 3>&1 >/dev/null; :'
+
+protected_files() {
+    echo '{}' >"$W/.mcp.json"
+    echo 'ours' >"$W/read-only"
+    echo 'hidden' >"$W/hidden"
+    own "$W"
+    OPTIONS+=(--ro "$W/read-only" --exclude "$W/hidden")
+}
+
+@test "a file that is passed for reading can be read and not changed, wherever it lies" {
+    protected_files
+    local file
+    for file in .mcp.json read-only hidden file ../o/f; do
+        watch "$W/$file"
+        [ "$(box -- cat <"$W/$file")" = "$(cat "$W/$file")" ]
+        inside "$ATTEMPTS" <"$W/$file" >/dev/null 2>&1
+        untouched
+    done
+}
+
+@test "the same on standard output and standard error" {
+    protected_files
+    watch "$W/.mcp.json"
+    inside "$ATTEMPTS" 2<"$W/.mcp.json" >/dev/null || :
+    inside "$ATTEMPTS" 1<"$W/.mcp.json" 2>/dev/null || :
+    untouched
+}
+
+@test "the same without Landlock" {
+    protected_files
+    OPTIONS+=(--set allowNestedNamespaces=true)
+    watch "$W/.mcp.json" "$O/f"
+    inside "$ATTEMPTS" <"$W/.mcp.json" >/dev/null 2>&1
+    inside "$ATTEMPTS" <"$O/f" >/dev/null 2>&1
+    untouched
+}
+
+@test "a file that is passed for writing is written" {
+    box -- sh -c 'echo out; echo err >&2' >"$W/out" 2>>"$W/err"
+    [ "$(cat "$W/out" "$W/err")" = $'out\nerr' ]
+    box -- sh -c 'read -r line; echo "$line" >&0' <>"$W/file"
+    [ "$(cat "$W/file")" = $'work\nwork' ]
+}
+
+@test "input goes on where it was, and the caller goes on where the command stopped" {
+    printf '%s\n' one two three >"$W/list"
+    {
+        read -r first
+        second=$(box -- head -n 1)
+        read -r third
+    } <"$W/list"
+    [ "$first $second $third" = "one two three" ]
+}
+
+@test "here-documents, removed files, pipes and nothing at all are passed as they are" {
+    [ "$(box -- cat <<<'a here-document')" = "a here-document" ]
+    echo removed >"$X/gone"
+    { rm "$X/gone" && [ "$(box -- cat)" = removed ]; } <"$X/gone"
+    [ "$(echo piped | box -- cat)" = piped ]
+    box -- sh -c ': <&0' </dev/null
+    box -- true <&-
+}
+
+@test "a file of another user that cannot be reached by its name is passed" {
+    is_other || skip "nobody else here"
+    mkdir "$X/closed"
+    echo mine >"$X/closed/f"
+    chown -R 0:0 "$X/closed"
+    chmod 700 "$X/closed"
+    [ "$(box -- cat <"$X/closed/f")" = mine ]
+}
+
+@test "a file that its name does not lead to any more, but another does, is refused with a hint" {
+    echo ours >"$W/a"
+    own "$W/a"
+    ln "$W/a" "$W/b"
+    run bash -c 'rm "$1"; shift; exec "$@"' - "$W/a" "${AS[@]}" "$BOX" run -q -C "$W" -- cat <"$W/a"
+    [ "$status" -eq 125 ]
+    [[ $output = *"standard input"*"hint: "*"through a pipe"* ]]
+}

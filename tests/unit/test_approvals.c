@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Approvals that are kept: listed, taken back, and the pause after many noes. */
+#include "lib/approve_case.h"
+
+#include "probe/refusals.h"
+
+static struct case_state *start_keeping(void **state, int32_t answer, uint32_t flags)
+{
+    struct case_state *s = *state;
+    abx_hooks hooks = make_hooks(&s->desk);
+
+    s->desk.answer = answer;
+    hooks.flags |= ABX_KEEP_APPROVALS | flags;
+    start(s, NULL, &hooks);
+    return s;
+}
+
+static char *listed(const char *format)
+{
+    abx_error *e = NULL;
+    char *text = NULL;
+
+    api_ok(abx_approvals_list(format, &text, &e), &e);
+    return text;
+}
+
+static void always_is_listed_and_once_is_not(void **state)
+{
+    struct case_state *s = start_keeping(state, ABX_APPROVE_ONCE, 0);
+
+    assert_int_equal(wrap_text(s, ESCALATED), ABX_OK);
+    char *text = listed("json");
+    assert_string_equal(text, "[]\n");
+    abx_free(text);
+    s->desk.answer = ABX_APPROVE_ALWAYS;
+    assert_int_equal(wrap_text(s, ESCALATED " \x1b"), ABX_OK);
+    text = listed("text");
+    assert_non_null(strstr(text, "command: " ESCALATED " \\x1b\n"));
+    assert_non_null(strstr(text, "rule:    process-kill\n"));
+    abx_free(text);
+}
+
+static void forgetting_names_one_or_all(void **state)
+{
+    struct case_state *s = start_keeping(state, ABX_APPROVE_ALWAYS, 0);
+    abx_error *e = NULL;
+    size_t n = 0;
+
+    assert_int_equal(wrap_text(s, ESCALATED), ABX_OK);
+    assert_int_equal(wrap_text(s, ESCALATED " 1"), ABX_OK);
+    assert_int_equal(wrap_text(s, ESCALATED " 2"), ABX_OK);
+    char *text = listed("text"), key[13] = "";
+    (void)snprintf(key, sizeof key, "%s", text);
+    abx_free(text);
+
+    static const char *const wrong[] = { "", "12345", "/../..", "000000000000", "............" };
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        assert_int_equal(abx_approvals_forget(wrong[i], &n, &e), ABX_E_INVALID);
+        assert_true(abx_error_hint(e)[0] != '\0');
+        abx_error_free(e);
+        e = NULL;
+    }
+    api_ok(abx_approvals_forget(key, &n, &e), &e);
+    assert_int_equal(n, 1);
+    assert_int_equal(abx_approvals_forget(key, &n, NULL), ABX_E_INVALID);
+    api_ok(abx_approvals_forget(NULL, &n, &e), &e);
+    assert_int_equal(n, 2);
+    api_ok(abx_approvals_forget(NULL, NULL, &e), &e);
+
+    start_keeping(state, ABX_APPROVE_NO, 0); /* another program: this one still knows them */
+    assert_int_equal(wrap_text(s, ESCALATED " 1"), ABX_E_ESCALATED);
+}
+
+static void misuse_is_told(void **state)
+{
+    char *text;
+
+    (void)state;
+    assert_int_equal(abx_approvals_list("xml", &text, NULL), ABX_E_INVALID);
+    assert_int_equal(abx_approvals_list(NULL, &text, NULL), ABX_E_INVALID);
+    assert_int_equal(abx_approvals_list("text", NULL, NULL), ABX_E_INVALID);
+}
+
+static void many_noes_are_a_pause_where_that_is_asked_for(void **state)
+{
+    struct case_state *s = start_keeping(state, ABX_APPROVE_NO, ABX_LIMIT_QUESTIONS);
+    abx_error *e = NULL;
+
+    for (int i = 1; i <= REFUSALS_MAX; i++) {
+        assert_int_equal(wrap_text(s, ESCALATED), ABX_E_ESCALATED);
+        assert_int_equal(s->desk.asked, i);
+    }
+    s->desk.answer = ABX_APPROVE_ALWAYS; /* nobody hears it */
+    abx_command *c = api_shell(&s->api, ESCALATED);
+    assert_int_equal(abx_manager_wrap(s->api.manager, c, &e), ABX_E_ESCALATED);
+    assert_non_null(strstr(abx_error_message(e), "not asked about"));
+    assert_non_null(strstr(abx_error_hint(e), "wait"));
+    abx_error_free(e);
+    abx_command_free(c);
+    assert_int_equal(s->desk.asked, REFUSALS_MAX);
+    assert_int_equal(wrap_text(s, "echo harmless"), ABX_OK);
+
+    start_keeping(state, ABX_APPROVE_ONCE, 0); /* an approver that is no person */
+    assert_int_equal(wrap_text(s, ESCALATED), ABX_OK);
+}
+
+static void a_yes_ends_the_count_and_failures_are_none(void **state)
+{
+    struct case_state *s = start_keeping(state, ABX_APPROVE_FAILED, ABX_LIMIT_QUESTIONS);
+
+    for (int i = 0; i <= REFUSALS_MAX; i++)
+        assert_int_equal(wrap_text(s, ESCALATED), ABX_E_ESCALATED);
+    assert_int_equal(s->desk.asked, REFUSALS_MAX + 1);
+    for (int round = 0; round < 2; round++) {
+        s->desk.answer = ABX_APPROVE_NO;
+        for (int i = 1; i < REFUSALS_MAX; i++)
+            assert_int_equal(wrap_text(s, ESCALATED), ABX_E_ESCALATED);
+        s->desk.answer = ABX_APPROVE_ONCE;
+        assert_int_equal(wrap_text(s, ESCALATED), ABX_OK);
+    }
+}
+
+static void the_pause_ends_with_the_minute(void **state)
+{
+    const struct case_state *s = *state;
+    const char *const dirs[] = { s->api.dir, NULL };
+    const int64_t now = 1000000;
+
+    for (int i = 0; i < REFUSALS_MAX; i++) {
+        assert_int_equal(refusals_wait(dirs, now + i), 0);
+        refusals_add(dirs, now + i);
+    }
+    assert_int_equal(refusals_wait(dirs, now + 10), REFUSALS_SECONDS - 10);
+    assert_int_equal(refusals_wait(dirs, now + REFUSALS_SECONDS), 0); /* four are left */
+    refusals_add(dirs, now + REFUSALS_SECONDS);
+    assert_int_equal(refusals_wait(dirs, now + REFUSALS_SECONDS), 1);
+    assert_int_equal(refusals_wait(dirs, now - 1), 0); /* the clock was set back */
+    refusals_clear(dirs);
+    assert_int_equal(refusals_wait(dirs, now + REFUSALS_SECONDS), 0);
+}
+
+static void a_record_that_does_not_read_right_counts_nothing(void **state)
+{
+    static const char *const wrong[] = { "", "x", "agentbox-refused-1", "agentbox-refused-1\n-1\n",
+                                         "agentbox-refused-1\n1\n1\nx\n1\n1\n1\n1\n" };
+    const struct case_state *s = *state;
+    const char *const dirs[] = { s->api.dir, "/nonexistent/agentbox", NULL };
+    char path[512];
+
+    refusals_add(dirs, 1);
+    (void)snprintf(path, sizeof path, "%s/questions/refused", s->api.dir);
+    write_file(path, "agentbox-refused-1\n1\n1\n1\n1\n1\n");
+    assert_int_equal(refusals_wait(dirs, 1), REFUSALS_SECONDS);
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        write_file(path, wrong[i]);
+        assert_int_equal(refusals_wait(dirs, 1), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(always_is_listed_and_once_is_not),
+        TEST(forgetting_names_one_or_all),
+        TEST(misuse_is_told),
+        TEST(many_noes_are_a_pause_where_that_is_asked_for),
+        TEST(a_yes_ends_the_count_and_failures_are_none),
+        TEST(the_pause_ends_with_the_minute),
+        TEST(a_record_that_does_not_read_right_counts_nothing),
+    };
+
+    return cmocka_run_group_tests_name("approvals", tests, NULL, NULL);
+}
