@@ -524,7 +524,9 @@ ABX_API const char *abx_violation_rule(const abx_violation *violation);    /* "d
 ABX_API const char *abx_violation_origin(const abx_violation *violation);  /* "built-in", … */
 ABX_API const char *abx_violation_source(const abx_violation *violation);  /* FILE:LINE:COLUMN */
 ABX_API const char *abx_violation_grant(const abx_violation *violation);   /* what would allow it */
-ABX_API const char *abx_violation_note(const abx_violation *violation);    /* one sentence */
+/* The path that the grant names, not quoted; "" if it names none. */
+ABX_API const char *abx_violation_grant_path(const abx_violation *violation);
+ABX_API const char *abx_violation_note(const abx_violation *violation); /* one sentence */
 /*
  * 1: seen when the call was made, before the kernel decided it. A command whose threads swap the
  * path in between can make it be about another one.

@@ -81,6 +81,7 @@ static void add_permissions(const struct explain_context *context, const struct 
         .origin = "host",
         .source = "",
         .grant = "",
+        .grant_path = "",
         .note = "the file's own permissions do not allow it to you, inside or outside",
     };
 }

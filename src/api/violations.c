@@ -91,6 +91,11 @@ const char *abx_violation_grant(const abx_violation *v)
     return v ? v->grant : "";
 }
 
+const char *abx_violation_grant_path(const abx_violation *v)
+{
+    return v ? v->grant_path : "";
+}
+
 const char *abx_violation_note(const abx_violation *v)
 {
     return v ? v->note : "";

@@ -58,6 +58,7 @@ static void copy_answer(const struct explain_answer *says, struct abx_violation 
     v->origin = says->origin;
     v->source = says->source;
     v->grant = says->grant;
+    v->grant_path = says->grant_path;
     v->note = says->note;
 }
 

@@ -54,6 +54,7 @@ CLI_COMMAND(config);
 CLI_COMMAND(doctor);
 CLI_COMMAND(proxy);
 CLI_COMMAND(inside);
+CLI_COMMAND(learn);
 CLI_COMMAND(log);
 CLI_COMMAND(approvals);
 CLI_COMMAND(rules);
