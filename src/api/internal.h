@@ -245,8 +245,10 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
 void form_free(struct abx_exec_form *form);
 
 /* ---- watch.c ---- */
-/* The run is watched: the command's arena, with its plan, becomes what explains refusals. */
-void command_watch(abx_command *c, struct run *run);
+/* Before the plan is delivered: what the monitor tells will be explained by it. */
+int32_t command_watch(abx_command *c, struct run *run, abx_error **err);
+/* The command runs, watched: its arena, with the plan, becomes the run's. */
+void command_keep_plan(abx_command *c, struct run *run);
 
 /* ---- limits.c: limits that an ended run hit become violations, once ---- */
 void add_limit_records(struct run *run);

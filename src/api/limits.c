@@ -43,6 +43,17 @@ static uint64_t read_event(int group, const char *file, const char *name)
     return 0;
 }
 
+/*
+ * At the hard limit, which is the same as the soft one, the kernel kills. What it counts for that
+ * and what it reports afterwards differ by ticks.
+ */
+static bool used_up(const struct run *run)
+{
+    const int64_t used = run->end.user_ns + run->end.system_ns;
+
+    return run->cpu_seconds && (uint64_t)(2 * used / NSEC_PER_SEC) >= run->cpu_seconds;
+}
+
 void add_limit_records(struct run *run)
 {
     if (run->limits_told || !run->exited)
@@ -55,7 +66,7 @@ void add_limit_records(struct run *run)
 
     if (run->end.detail == 1)
         add_limit(run, "time", "timeout", "a longer --timeout", 1);
-    if (ended_by == SIGXCPU)
+    if (ended_by == SIGXCPU || (ended_by == SIGKILL && used_up(run)))
         add_limit(run, "processor time", "resourceLimits.maxCPUSeconds", "a larger --cpu-seconds",
                   1);
     if (killed)

@@ -159,6 +159,8 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
     if (!dirs)
         return err_nomem(err);
     code = command_hide_state(c, dirs, err);
+    if (code == ABX_OK)
+        code = command_watch(c, run, err);
     return code == ABX_OK ? run_deliver(run, c->plan, dirs, err) : code;
 }
 
@@ -166,7 +168,8 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
 static void forget_plan(abx_command *c, struct run *run)
 {
     c->required = c->plan->required;
-    run->watch.level = c->plan->watch;
+    run->cpu_seconds = c->policy->max_cpu_seconds;
+    command_keep_plan(c, run);
     c->policy = NULL;
     c->facts = NULL;
     c->plan = NULL;
@@ -195,7 +198,6 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
             code = net_join(c->manager, run, &c->settings, ret_net, err);
-            command_watch(c, run);
             forget_plan(c, run);
             return code;
         }

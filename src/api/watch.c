@@ -18,7 +18,7 @@
 #include "plan/watch.h"
 
 struct explainer {
-    struct arena arena;
+    struct arena own, plan; /* plan: the command's, once it runs */
     abx_manager *manager;
     struct explain_context context;
 };
@@ -29,7 +29,8 @@ static void free_explainer(void *user)
 
     if (!e)
         return;
-    arena_done(&e->arena);
+    arena_done(&e->own);
+    arena_done(&e->plan);
     free(e);
 }
 
@@ -132,6 +133,8 @@ static void tell_address(struct explainer *e, struct run *run, const struct watc
         explain_network(e->context.policy, &arena, &says, NULL) != ABX_OK || says.allowed)
         return;
     explain_bypass(e->context.policy, &says);
+    if (msg->port == 53)
+        says.note = "a name was looked up; here only the proxy does that";
     struct abx_violation v = {
         .operation = VIOLATION_NETWORK,
         .host = host,
@@ -175,26 +178,38 @@ static void tell(void *user, struct run *run, const struct watch_msg *msg)
         tell_call(e, run, msg, call);
 }
 
-void command_watch(abx_command *c, struct run *run)
+int32_t command_watch(abx_command *c, struct run *run, abx_error **err)
 {
-    struct explainer *e = c->plan->watch && run->start.value ? calloc(1, sizeof *e) : NULL;
+    if (!c->plan->watch)
+        return ABX_OK;
+    struct explainer *e = calloc(1, sizeof *e);
+    if (!e)
+        return err_nomem(err);
+    arena_init(&e->own, ARENA_DEFAULT_LIMIT);
+    e->manager = c->manager;
+    e->context = (struct explain_context){ c->policy, c->facts, c->plan, { 0 } };
+    run->watch = (struct run_watch){
+        .level = c->plan->watch,
+        .tell = tell,
+        .release = free_explainer,
+        .user = e,
+        .program = c->plan->argv[0],
+        .cwd = c->facts->cwd,
+    };
+    return view_make(c->plan, &e->own, &e->context.view, err);
+}
+
+void command_keep_plan(abx_command *c, struct run *run)
+{
+    struct explainer *e = run->watch.user;
 
     if (!e)
         return;
-    *e = (struct explainer){
-        .arena = c->arena,
-        .manager = c->manager,
-        .context = { c->policy, c->facts, c->plan, { 0 } },
-    };
-    if (view_make(c->plan, &e->arena, &e->context.view, NULL) != ABX_OK) {
-        c->arena = e->arena;
-        free(e);
+    if (!run->start.value) { /* nobody will tell */
+        free_explainer(e);
+        run->watch = (struct run_watch){ .level = run->watch.level };
         return;
     }
-    c->arena = (struct arena){ 0 }; /* it is ours now */
-    run->watch.tell = tell;
-    run->watch.release = free_explainer;
-    run->watch.user = e;
-    run->watch.program = e->context.plan->argv[0];
-    run->watch.cwd = e->context.facts->cwd;
+    e->plan = c->arena;
+    c->arena = (struct arena){ 0 };
 }

@@ -76,6 +76,7 @@ struct run {
     struct run_watch watch;
     bool limits_told; /* those that it hit are among the violations */
     bool logged;
+    uint64_t cpu_seconds;   /* limit of each process; 0: none */
     struct run_rest unused; /* a launcher that was started early and did not fit */
 };
 
