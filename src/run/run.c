@@ -535,6 +535,8 @@ void run_done(struct run *r, struct run_rest *ret_rest)
 
 void run_forget(struct run *r)
 {
+    violations_done(&r->violations);
+    release_watch(r);
     hold_close(&r->hold);
     cgroup_close(&r->cgroup);
     fd_close(r->lifeline_fd);
