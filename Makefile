@@ -7,7 +7,7 @@ BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test attacks test-asan test-tsan clang lint bench fuzz install clean
+.PHONY: help build run test attacks test-asan test-tsan clang macos lint bench fuzz install clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
@@ -17,6 +17,7 @@ help:
 	@echo 'make test-asan  the same under AddressSanitizer and UBSan, in build-asan'
 	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
 	@echo 'make clang      build with clang and run the unit tests, in build-clang'
+	@echo 'make macos      compile and link what macOS runs, for both CPUs, in build-macos'
 	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
 	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
 	@echo 'make fuzz       each fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS), in build-fuzz'
@@ -61,6 +62,10 @@ clang:
 	@ninja -C build-clang all tests
 	@BUILD=build-clang tools/test-run unit/ fuzz/
 
+macos:
+	@tools/install-deps macos
+	@tools/cross-macos
+
 lint:
 	@tools/install-deps build lint
 	@tools/lint
@@ -81,4 +86,4 @@ install:
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --strip
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz build-macos

@@ -148,7 +148,7 @@ ABX_API int32_t abx_config_file_state(const abx_config *config, size_t index);
 /* Every value that counts, with its origin. format is "text" or "json", here and below. */
 ABX_API int32_t abx_config_show(const abx_config *config, const char *format, char **ret_text,
                                 abx_error **err);
-/* What the path presets mean on this machine, in cwd. */
+/* What the path presets mean on this machine, in cwd; the groups of hosts and the profiles. */
 ABX_API int32_t abx_config_presets(const abx_config *config, const char *cwd, const char *format,
                                    char **ret_text, abx_error **err);
 /* What the project's file grants beyond the other layers; as text: "" if nothing. */
@@ -590,6 +590,70 @@ ABX_API int32_t abx_proxy_dispatch(abx_proxy *proxy, int32_t timeout_ms, abx_err
 /* What is going on has timeout_ms to end; then it is cut off. */
 ABX_API int32_t abx_proxy_close(abx_proxy *proxy, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_proxy_free(abx_proxy *proxy); /* at once */
+
+/* ---- the network's rules, asked by hand ---- */
+
+#define ABX_FILTER_DENY     0
+#define ABX_FILTER_ALLOW    1
+#define ABX_FILTER_UNLISTED 2 /* no rule mentions it: asked about, or refused */
+
+/*
+ * What the rules of a configuration (network.*) say of a host, before it is resolved: a name that
+ * is allowed may still lead to an address that is not. ret_json, if not NULL, has host (canonical),
+ * port, decision, rule, origin and the smallest grant.
+ */
+ABX_API int32_t abx_filter_check(const abx_config *config, const char *host, int32_t port,
+                                 int32_t *ret_decision, char **ret_json, abx_error **err);
+/* Is it a pattern for network.allowedDomains? ABX_E_CONFIG says why not. */
+ABX_API int32_t abx_domain_pattern_validate(const char *pattern, abx_error **err);
+/*
+ * The variables that lead programs to a proxy on these ports of 127.0.0.1 (0: there is none), as
+ * "NAME=value", NULL-terminated; one block, the caller's: abx_free. all_proxy is "socks5h" (NULL,
+ * too), "socks5" or "http": what ALL_PROXY says.
+ */
+ABX_API int32_t abx_proxy_env(int32_t http_port, int32_t socks_port, const char *all_proxy,
+                              char ***ret_env, abx_error **err);
+
+/* ---- bridges: a Unix socket that leads to a TCP address ---- */
+
+/*
+ * Clients of SOCKET_DIR/LABEL.sock, which only this user can open, get connections to the target.
+ * Bytes go both ways unread; an end is passed on by itself. It works in a thread of its own.
+ */
+typedef struct abx_bridge abx_bridge;
+typedef struct abx_bridge_pair abx_bridge_pair;
+
+typedef struct abx_bridge_options {
+    uint32_t size;           /* sizeof(abx_bridge_options) of the caller */
+    int32_t max_connections; /* 0: 100; who comes beyond that waits */
+    int32_t dial_timeout_ms; /* 0: five seconds */
+    const char *socket_dir;  /* exists */
+    const char *target;      /* "127.0.0.1:8080", "[::1]:8080", "localhost:8080" */
+    const char *label;       /* NULL: "bridge" */
+} abx_bridge_options;
+
+ABX_API int32_t abx_bridge_new(const abx_bridge_options *options, abx_bridge **ret_bridge,
+                               abx_error **err);
+ABX_API const char *abx_bridge_path(const abx_bridge *bridge); /* the socket's */
+/* Once. A socket that is in the way is removed, anything else is not. */
+ABX_API int32_t abx_bridge_start(abx_bridge *bridge, abx_error **err);
+/*
+ * Accepts no more; what is open has timeout_ms (negative: all the time) to end, then it is closed.
+ * The socket is removed. Any thread may call it, several at once; before a start it does nothing
+ * but prevent one.
+ */
+ABX_API int32_t abx_bridge_shutdown(abx_bridge *bridge, int32_t timeout_ms, abx_error **err);
+ABX_API void abx_bridge_free(abx_bridge *bridge); /* at once */
+
+/* Two: http-proxy.sock and socks-proxy.sock. They start together or not at all. */
+ABX_API int32_t abx_bridge_pair_new(const char *socket_dir, const char *http_target,
+                                    const char *socks_target, abx_bridge_pair **ret_pair,
+                                    abx_error **err);
+ABX_API const abx_bridge *abx_bridge_pair_http(const abx_bridge_pair *pair);
+ABX_API const abx_bridge *abx_bridge_pair_socks(const abx_bridge_pair *pair);
+ABX_API int32_t abx_bridge_pair_start(abx_bridge_pair *pair, abx_error **err);
+ABX_API void abx_bridge_pair_shutdown(abx_bridge_pair *pair, int32_t timeout_ms); /* both at once */
+ABX_API void abx_bridge_pair_free(abx_bridge_pair *pair);
 
 /* ---- what this host can do ---- */
 

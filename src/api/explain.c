@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "api/explain.h"
-#include "api/internal.h"
+#include "api/explain_net.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -46,6 +46,21 @@ int32_t explain_resolve(const struct explain_context *context, const char *text,
     if (text[0] != '/')
         text = arena_printf(arena, "%s/%s", context->facts->cwd, text);
     return text ? resolve_path(arena, &base, text, ret, err) : err_nomem(err);
+}
+
+/* What a run would execute by this name: from the PATH of the plan, else as it is. */
+static const char *find_program(const abx_command *c, const char *name, struct arena *arena)
+{
+    for (const char *dir = c->plan->path; !strchr(name, '/') && dir && *dir;) {
+        size_t len = strcspn(dir, ":");
+        const char *path = arena_printf(arena, "%.*s/%s", (int)len, dir, name);
+        if (!path)
+            return NULL;
+        if (dir[0] == '/' && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0)
+            return path;
+        dir += len + (dir[len] == ':');
+    }
+    return name;
 }
 
 /* Root has no override inside: its bits count. */
@@ -108,12 +123,22 @@ int32_t explain_resolved(const struct explain_context *context, enum explain_ope
     return explain_path(context, operation, &path, arena, ret, err);
 }
 
+/* Of one process: /proc/self, /proc/123 and below. Inside, those are others. */
+static bool is_of_a_process(const char *path)
+{
+    return str_has_prefix(path, "/proc/") &&
+           (strchr("0123456789", path[6]) || path_is_beneath(path, "/proc/self") ||
+            path_is_beneath(path, "/proc/thread-self"));
+}
+
 static int32_t explain_file(const abx_command *c, size_t operation, const char *text, abx_answer *a,
                             abx_error **err)
 {
     struct explain_context context = { c->policy, c->facts, c->plan, { 0 } };
     struct resolved where = { 0 };
-    int32_t r = explain_resolve(&context, text, &a->arena, &where, err);
+    bool exec = operations[operation].operation == EXPLAIN_EXEC;
+    const char *name = exec ? find_program(c, text, &a->arena) : text;
+    int32_t r = name ? explain_resolve(&context, name, &a->arena, &where, err) : err_nomem(err);
 
     if (r == ABX_OK)
         r = view_make(c->plan, &a->arena, &context.view, err);
@@ -122,7 +147,13 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
     r = explain_resolved(&context, operations[operation].operation, &where, &a->arena, &a->says,
                          err);
     a->target = where.path;
-    if (r == ABX_OK && where.denied)
+    if (r == ABX_OK && is_of_a_process(where.path))
+        a->says.note =
+            "inside, /proc has the run's own processes; the answer is about this entry, not "
+            "about what one of them may lead to";
+    else if (r == ABX_OK && exec && a->says.allowed && !where.exists && !where.denied)
+        a->says.note = "there is no such program yet";
+    else if (r == ABX_OK && where.denied)
         a->says.note = "you may not enter it, so the answer is about this directory";
     else if (r == ABX_OK)
         add_permissions(&context, &where, operations[operation].access, &a->says);
@@ -182,7 +213,15 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
     }
     a->operation = "net";
     int32_t r = split_host(target, a, err);
-    return r == ABX_OK ? explain_network(c->policy, &a->arena, &a->says, err) : r;
+    if (r != ABX_OK)
+        return r;
+    if (c->policy->network == NETWORK_FILTERED)
+        return explain_filtered(c, a->target, (uint16_t)a->port, &a->arena, &a->target, &a->says,
+                                err);
+    r = explain_network(c->policy, &a->arena, &a->says, err);
+    if (r == ABX_OK && !a->says.allowed)
+        a->says.grant = arena_printf(&a->arena, "--network filtered --allow-domain %s", target);
+    return a->says.grant ? r : err_nomem(err);
 }
 
 int32_t abx_command_explain(const abx_command *c, const char *operation, const char *target,

@@ -2,7 +2,8 @@
 /*
  * The exec form, for runtimes that spawn by themselves (Node, Go, a JVM): everything that a spawn
  * call needs. The launcher's exit status is the command's, so waiting for it as for any child is
- * enough.
+ * enough. A filtered network is served by the manager, whose thread (or caller, with ABX_NO_THREAD)
+ * listens to the launcher for that alone.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "api/net.h"
 #include "base/fd.h"
 #include "probe/state.h"
 #include "run/spawn.h"
@@ -72,6 +74,10 @@ void form_free(struct abx_exec_form *form)
 
     if (!form)
         return;
+    if (form->owner == getpid())
+        net_run_free(form->net);
+    else
+        net_run_forget(form->net);
     for (size_t i = 0; i < ARRAY_LEN(form->fds); i++)
         fd_close(form->fds[i]);
     fd_close(form->lifeline_fd);
@@ -109,6 +115,8 @@ int32_t abx_command_exec_form(abx_command *c, const abx_exec_form **ret_form, ab
     code = form_open(c, form, err);
     if (code == ABX_OK)
         code = form_describe(c, form, err);
+    if (code == ABX_OK && c->plan->proxied)
+        code = net_join_form(c->manager, form->status_fd, &c->settings, &form->net, err);
     if (code != ABX_OK) {
         form_free(form);
         return code;

@@ -88,6 +88,7 @@ struct abx_exec_form {
     int status_fd, lifeline_fd; /* ours */
     int32_t fds[LAUNCH_FD_PARENT - 3];
     struct hold hold;
+    struct net_run *net; /* NULL: not filtered */
     char layers[16];
     const char *argv[5];
     char *path, *cwd;
@@ -112,7 +113,8 @@ struct abx_command {
     struct arena arena;
     abx_config *config; /* that it was wrapped with */
     struct layers layers;
-    bool judged; /* the classifier, or somebody it asked, lets it run */
+    bool judged;      /* the classifier, or somebody it asked, lets it run */
+    uint32_t backend; /* enum plan_backend */
     const struct policy *policy;
     const struct facts *facts;
     const struct plan *plan;
@@ -178,12 +180,19 @@ void manager_forget(abx_manager *m,
                     abx_process *p); /* waits until no dispatcher is at work on it */
 bool manager_has_thread(const abx_manager *m);
 int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err);
+/* Somebody pumps from now on: the manager's thread, if it may have one. */
+int32_t manager_pump(abx_manager *m, abx_error **err);
 /* The configuration of this moment; for config_unref. */
 abx_config *manager_config(abx_manager *m);
 
 /* ---- plan_command.c: policy, facts, plan ---- */
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
 /* Facts and plan, after the policy. */
+/* backend.c */
+int32_t command_choose_backend(abx_command *c, abx_error **err);
+int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct arena *arena,
+                            abx_error **err);
+void backend_notice(const abx_command *c);
 int32_t command_compile(abx_command *c, abx_error **err);
 /* Before placeholders are made: their registry is there, and the plan hides it. */
 int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err);

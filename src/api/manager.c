@@ -405,6 +405,16 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err)
     return r < 0 ? err_sys(err, ABX_E_IO, r, "watch a process") : ABX_OK;
 }
 
+int32_t manager_pump(abx_manager *m, abx_error **err)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    int r = ensure_epoll(m);
+    if (r == 0 && !m->has_thread && manager_has_thread(m))
+        r = start_thread(m);
+    (void)pthread_mutex_unlock(&m->lock);
+    return r < 0 ? err_sys(err, ABX_E_IO, r, "start the manager's thread") : ABX_OK;
+}
+
 int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = NET_EVENT };

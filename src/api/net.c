@@ -53,6 +53,13 @@ static int watch(const struct net *n, int fd, uint64_t tag)
     return epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+static void drop_status(struct net *n, struct net_run *r)
+{
+    if (r->status_fd >= 0)
+        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, r->status_fd, NULL);
+    r->status_fd = -1;
+}
+
 /* Taken out by hand: the role may have a copy, and then closing ours does not. */
 static void drop_listeners(struct net *n, struct net_run *r)
 {
@@ -74,24 +81,6 @@ static void add_violation(struct net *n, struct net_run *r, const struct abx_vio
         n->news[n->news_count] = strdup(v->text);
         n->news_count += n->news[n->news_count] != NULL;
     }
-}
-
-/* The layer of the pattern that decided; NULL: none did. The role knows its place only. */
-static const char *layer_of_rule(const struct net *n, const struct net_run *r,
-                                 const struct server_record *record)
-{
-    abx_config *config = manager_config(n->manager);
-    const struct settings *const lists[] = { r->call, config->settings };
-    const char *name = NULL;
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        for (size_t j = 0; lists[i] && j < lists[i]->count && !name; j++) {
-            const struct settings_entry *e = &lists[i]->entries[j];
-            if (str_eq(e->source, record->origin) && str_eq(e->value, record->rule))
-                name = origin_name(e->origin);
-        }
-    config_unref(config);
-    return name;
 }
 
 /* ---- the role ---- */
@@ -128,7 +117,9 @@ static void on_record(void *user, const struct server_record *record)
 
     if (!r || record->outcome != SERVER_REFUSED)
         return;
-    const char *layer = layer_of_rule(n, r, record);
+    abx_config *config = manager_config(n->manager);
+    const char *layer = net_rules_layer(config, r->call, record->rule, record->origin);
+    config_unref(config); /* the name is a constant */
     add_violation(n, r,
                   &(struct abx_violation){ .operation = VIOLATION_NETWORK,
                                            .host = record->host,
@@ -233,6 +224,23 @@ static void serve_run(struct net *n, struct net_run *r)
         close_run(n, r, abx_error_message(err));
 }
 
+/* An exec form was started, or has ended without ever getting that far. */
+static void take_form(struct net *n, struct net_run *r)
+{
+    int count = deliver_listeners(r->status_fd, r->fds), e = 0;
+
+    if (count == 0)
+        return;
+    drop_status(n, r);
+    r->count = count > 0 ? (size_t)count : 0;
+    for (size_t i = 0; i < r->count && e == 0; i++)
+        e = watch(n, r->fds[i], TAG_OF_RUN(r->id));
+    if (e < 0) {
+        drop_listeners(n, r);
+        close_run(n, r, "the network cannot be watched");
+    }
+}
+
 static void on_event(struct net *n, uint64_t tag)
 {
     if (tag == TAG_ROLE) {
@@ -244,7 +252,9 @@ static void on_event(struct net *n, uint64_t tag)
             role_died(n);
     } else {
         struct net_run *r = find_run(n, (uint32_t)(tag >> 32));
-        if (r && r->state == NET_WAITS)
+        if (r && r->status_fd >= 0)
+            take_form(n, r);
+        else if (r && r->state == NET_WAITS)
             serve_run(n, r);
     }
 }
@@ -343,30 +353,27 @@ static int32_t add_run(struct net *n, struct net_run *r, abx_error **err)
     n->runs = r;
     for (size_t i = 0; i < r->count && e == 0; i++)
         e = watch(n, r->fds[i], TAG_OF_RUN(r->id));
+    if (r->status_fd >= 0)
+        e = watch(n, r->status_fd, TAG_OF_RUN(r->id));
     (void)pthread_mutex_unlock(&n->lock);
     return e < 0 ? err_sys(err, ABX_E_IO, e, "watch the network") : ABX_OK;
 }
 
-int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
-                 abx_error **err)
+/* Descriptors of `found` are taken over, also on failure. */
+static int32_t join(abx_manager *m, const struct net_run *found, struct settings **call,
+                    struct net_run **ret, abx_error **err)
 {
-    int fds[LISTENER_COUNT];
-    size_t count = run_take_listeners(run, fds);
-
-    *ret = NULL;
-    if (count == 0)
-        return ABX_OK;
     struct net_run *r = calloc(1, sizeof *r);
     struct net *n = NULL;
     int32_t code = r ? manager_net(m, &n, err) : err_nomem(err);
+
     if (code != ABX_OK) {
-        for (size_t i = 0; i < count; i++)
-            fd_close(fds[i]);
+        for (size_t i = 0; i < found->count; i++)
+            fd_close(found->fds[i]);
         free(r);
         return code;
     }
-    memcpy(r->fds, fds, sizeof fds);
-    r->count = count;
+    *r = *found;
     r->call = TAKE_PTR(*call);
     code = add_run(n, r, err);
     if (code != ABX_OK)
@@ -375,9 +382,30 @@ int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct
     return code;
 }
 
+int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
+                 abx_error **err)
+{
+    struct net_run found = { .status_fd = -1 };
+
+    found.count = run_take_listeners(run, found.fds);
+    *ret = NULL;
+    return found.count ? join(m, &found, call, ret, err) : ABX_OK;
+}
+
+int32_t net_join_form(abx_manager *m, int status_fd, struct settings **call, struct net_run **ret,
+                      abx_error **err)
+{
+    const struct net_run found = { .status_fd = status_fd };
+    int32_t code = manager_pump(m, err);
+
+    *ret = NULL;
+    return code == ABX_OK ? join(m, &found, call, ret, err) : code;
+}
+
 static void remove_run(struct net *n, struct net_run *r)
 {
     drop_listeners(n, r);
+    drop_status(n, r);
     *r->prev = r->next;
     if (r->next)
         r->next->prev = r->prev;

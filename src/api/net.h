@@ -29,6 +29,12 @@ int32_t net_new(abx_manager *m, struct net **ret, abx_error **err);
  */
 int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
                  abx_error **err);
+/*
+ * The same for a command that somebody else will spawn: its launcher's status socket, which the
+ * caller keeps, is listened to here.
+ */
+int32_t net_join_form(abx_manager *m, int status_fd, struct settings **call, struct net_run **ret,
+                      abx_error **err);
 /* The run is over: its connections are closed, and what was refused is in `violations`. */
 void net_leave(struct net_run *run, struct violations *violations);
 void net_run_free(struct net_run *run);   /* leaves first */

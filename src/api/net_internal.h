@@ -43,6 +43,7 @@ struct net_run {
     enum net_state state;
     int fds[LISTENER_COUNT];
     size_t count;
+    int status_fd; /* of an exec form, until its listeners came; -1: none */
     struct settings *call;
     uint32_t first_serial, last_serial; /* of the calls about it */
     struct violations violations;       /* until it has left */

@@ -63,6 +63,21 @@ static const char *add_credentials(const char *url, struct arena *arena)
     return arena_printf(arena, "%.*s%s@%s", (int)(rest + 3 - url), url, encoded, rest + 3);
 }
 
+const char *net_rules_layer(const abx_config *config, const struct settings *call,
+                            const char *value, const char *source)
+{
+    const struct settings *const lists[] = { call, config ? config->settings : NULL };
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        for (size_t j = 0; lists[i] && j < lists[i]->count; j++) {
+            const struct settings_entry *e = &lists[i]->entries[j];
+
+            if (str_eq(e->source, source) && str_eq(e->value, value))
+                return origin_name(e->origin);
+        }
+    return NULL;
+}
+
 static bool is_true(const struct layers *l, enum settings_key key)
 {
     return str_eq(layers_value(l, key), "true");

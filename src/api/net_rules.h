@@ -14,6 +14,10 @@ struct net_rules {
     const char *upstream;      /* the URL, or "" */
 };
 
+/* The layer ("project", …) of the entry with this value and source; NULL: there is none. */
+const char *net_rules_layer(const abx_config *config, const struct settings *call,
+                            const char *value, const char *source);
+
 /*
  * call may be NULL; config, too. A project's file that nobody accepted may only deny. The texts are
  * in the arena, or the settings', which must live on.

@@ -65,6 +65,8 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     if (code == ABX_OK)
         code = config_policy(c->config, &c->layers, &c->arena, &c->policy, err);
     if (code == ABX_OK)
+        code = command_choose_backend(c, err);
+    if (code == ABX_OK)
         trace_config(m, c->config, &c->layers);
     return code;
 }
@@ -113,6 +115,7 @@ static void say_notices(abx_command *c)
     c->noticed = true;
     notice_cwd(c);
     notice_secrets(c);
+    backend_notice(c);
     trace_plan(c);
 }
 
@@ -144,10 +147,11 @@ int32_t command_compile(abx_command *c, abx_error **err)
         .envp = c->env ? (const char *const *)c->env : (const char *const *)environ,
         .tty = command_wants_tty(c),
         .timeout_ns = c->timeout_ns,
+        .backend = c->backend,
     };
     while (request.argv[request.argc])
         request.argc++;
-    if (c->policy->network == NETWORK_FILTERED)
+    if (c->policy->network == NETWORK_FILTERED && c->backend == BACKEND_NATIVE)
         code = net_env_make(c->manager, &c->layers, &c->arena, &request, err);
     if (code != ABX_OK)
         return code;
@@ -169,6 +173,9 @@ int32_t command_compile(abx_command *c, abx_error **err)
     if (!own)
         return err_nomem(err);
     *own = *plan;
+    code = command_finish_plan(c, own, &c->arena, err);
+    if (code != ABX_OK)
+        return code;
     own->test_skip = skipped_layers();
     take_window(own);
     c->plan = own;

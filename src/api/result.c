@@ -162,7 +162,9 @@ int32_t abx_result_sandboxed(const abx_result *r)
 
 const char *abx_result_backend(const abx_result *r)
 {
-    return r && r->layers ? "native" : "none";
+    if (!r || !r->layers)
+        return "none";
+    return r->layers & LAYER_BIT(LAYER_USERNS) ? "native" : "landlock";
 }
 
 const char *const *abx_result_enforced(const abx_result *r)

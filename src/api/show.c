@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/compile.h"
+#include "policy/groups.h"
 #include "policy/presets.h"
 #include "policy/schema.h"
 #include "probe/scan.h"
@@ -169,22 +170,51 @@ int32_t abx_config_show(const abx_config *config, const char *format, char **ret
 
 /* ---- presets ---- */
 
-static void print_rule(struct printer *p, const struct policy_rule *rule, const char *path,
-                       const char *state)
+struct preset_line {
+    const char *preset, *access, *rule;
+    const char *path, *state; /* NULL: not about files */
+};
+
+static void print_line(struct printer *p, const struct preset_line *line)
 {
     if (p->as_json) {
         json_object(&p->json);
-        put_pair(&p->json, "preset", rule->source);
-        put_pair(&p->json, "access", access_name(rule->access));
-        put_pair(&p->json, "rule", rule->text);
-        put_pair(&p->json, "path", path);
-        put_pair(&p->json, "state", state);
+        put_pair(&p->json, "preset", line->preset);
+        put_pair(&p->json, "access", line->access);
+        put_pair(&p->json, "rule", line->rule);
+        put_pair(&p->json, "path", line->path);
+        put_pair(&p->json, "state", line->state);
         json_object_end(&p->json);
         return;
     }
-    (void)buf_printf(p->out, "%-12s %-8s %-9s ", rule->source, access_name(rule->access), state);
-    put_escaped(p->out, path ? path : rule->text);
+    (void)buf_printf(p->out, "%-20s %-8s %-9s ", line->preset, line->access,
+                     line->state ? line->state : "-");
+    put_escaped(p->out, line->path ? line->path : line->rule);
     (void)buf_putc(p->out, '\n');
+}
+
+static void print_rule(struct printer *p, const struct policy_rule *rule, const char *path,
+                       const char *state)
+{
+    print_line(p, &(struct preset_line){ rule->source, access_name(rule->access), rule->text, path,
+                                         state });
+}
+
+/* What does not depend on the machine: groups of hosts, and what a profile stands for. */
+static bool print_names(struct printer *p, struct arena *arena)
+{
+    const struct group_row *group;
+    const struct profile_row *row;
+
+    for (size_t i = 0; (group = group_row(i)) != NULL; i++)
+        print_line(p, &(struct preset_line){ group->group, "net", group->pattern, NULL, NULL });
+    for (size_t i = 0; (row = profile_row(i)) != NULL; i++) {
+        const char *rule = arena_printf(arena, "%s %s", schema_row(row->key)->name, row->value);
+        if (!rule)
+            return false;
+        print_line(p, &(struct preset_line){ row->profile, "profile", rule, NULL, NULL });
+    }
+    return true;
 }
 
 /* A rule of a preset, wherever the scanner found it. */
@@ -232,6 +262,11 @@ int32_t abx_config_presets(const abx_config *config, const char *cwd, const char
     print_start(&p, &b, format);
     if (p.as_json)
         json_array(&p.json);
+    else
+        (void)buf_puts(
+            &b,
+            "# rw: may be changed; ro: may not; exclude: hidden. absent: nothing is there now;\n"
+            "# held: not there, and cannot be made where its directory is writable\n");
     for (size_t i = 0; i < policy->rule_count; i++)
         if (policy->rules[i].source[0] == '@')
             print_facts(&p, facts, &policy->rules[i]);
@@ -241,6 +276,8 @@ int32_t abx_config_presets(const abx_config *config, const char *cwd, const char
         if (f->rule->origin == ORIGIN_BUILTIN && !is_policy_rule(policy, f->rule))
             print_rule(&p, f->rule, f->path, f->exists ? "present" : "held");
     }
+    if (!print_names(&p, &arena))
+        return err_nomem(err);
     if (p.as_json) {
         json_array_end(&p.json);
         (void)buf_putc(&b, '\n');

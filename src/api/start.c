@@ -142,7 +142,7 @@ static bool publish_run(abx_command *c, struct run *run)
 static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd,
                        struct arena *arena, abx_error **err)
 {
-    uint32_t layers = c->plan ? c->plan->layers : plan_layers(c->policy);
+    uint32_t layers = c->plan ? c->plan->layers : plan_layers(c->policy, c->backend);
     struct run_request request;
 
     if (!publish_run(c, run))

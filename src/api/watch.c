@@ -110,9 +110,11 @@ static void tell_path(struct explainer *e, struct run *run, const struct watch_m
     add_record(e, run, msg, &v);
 }
 
-/* Past the proxy: then no grant helps, only to use it. */
-static void explain_bypass(const struct policy *policy, struct explain_answer *says)
+/* Past the proxy, if there is one: then no grant helps, only to use it. */
+static void explain_direct(const struct policy *policy, struct explain_answer *says)
 {
+    if (policy->network == NETWORK_BLOCKED)
+        says->grant = "--network allowed";
     if (policy->network != NETWORK_FILTERED)
         return;
     says->rule = "network.mode filtered";
@@ -132,7 +134,7 @@ static void tell_address(struct explainer *e, struct run *run, const struct watc
         !inet_ntop(msg->path_len == 4 ? AF_INET : AF_INET6, msg->path, host, sizeof host) ||
         explain_network(e->context.policy, &arena, &says, NULL) != ABX_OK || says.allowed)
         return;
-    explain_bypass(e->context.policy, &says);
+    explain_direct(e->context.policy, &says);
     if (msg->port == 53)
         says.note = "a name was looked up; here only the proxy does that";
     struct abx_violation v = {

@@ -90,9 +90,19 @@ int32_t err_new(abx_error **err, int32_t code, const char *fmt, ...)
     return err_make(err, code, 0, message);
 }
 
+/* Both give a constant text, in any thread, whatever the locale; NULL or not, for unknown ones. */
+static const char *describe(int number)
+{
+#ifdef __linux__
+    return strerrordesc_np(number);
+#else
+    return strerror(number);
+#endif
+}
+
 int32_t err_sys(abx_error **err, int32_t code, int neg_errno, const char *fmt, ...)
 {
-    const char *reason = strerrordesc_np(-neg_errno);
+    const char *reason = describe(-neg_errno);
     va_list args;
     char *message;
 

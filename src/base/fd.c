@@ -5,8 +5,8 @@
  * fd_open_path resolves with openat2 and RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, so no link
  * planted by anybody can lead it elsewhere. The kernel takes at most PATH_MAX bytes at a time, so a
  * longer path is cut at slashes; each piece but the last is opened as a directory, which a symlink
- * (opened itself, not followed) is not. Nothing here falls back to a resolution that would follow
- * links: without openat2 (before 5.6) the answer is -ENOSYS.
+ * (opened itself, not followed) is not. Where there is no openat2 (our own filter answers ENOSYS, so
+ * in a sandbox inside another) each component is opened by itself, which follows no link either.
  *
  * fd_memfd returns a file that is complete and sealed, or nothing. Kernels before 6.3 do not know
  * the flags that say whether a memfd may be executed, and refuse them with EINVAL.
@@ -45,6 +45,34 @@ void fd_closep(int *fd)
     fd_close(*fd);
 }
 
+/* One component after the other; what is no directory, a link among them, ends it. */
+static int open_by_components(int dirfd, const char *path, uint64_t more_flags)
+{
+    const int flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
+    char name[PATH_MAX];
+    _fd_ int at = openat(dirfd, path[0] == '/' ? "/" : ".", flags | O_DIRECTORY);
+
+    if (!path[0])
+        return -ENOENT;
+    while (at >= 0) {
+        path += strspn(path, "/");
+        size_t len = strcspn(path, "/");
+        if (len == 0)
+            return TAKE_FD(at);
+        if (len >= sizeof name)
+            return -ENAMETOOLONG;
+        memcpy(name, path, len);
+        name[len] = '\0';
+        path += len;
+        int fd = openat(at, name, flags | (*path ? O_DIRECTORY : (int)more_flags));
+        int error = errno;
+        fd_close(at);
+        at = fd;
+        errno = error;
+    }
+    return -errno;
+}
+
 static int open_piece(int dirfd, const char *path, uint64_t more_flags)
 {
     struct open_how how = {
@@ -56,6 +84,8 @@ static int open_piece(int dirfd, const char *path, uint64_t more_flags)
     do
         r = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
     while (r < 0 && errno == EINTR);
+    if (r < 0 && errno == ENOSYS)
+        return open_by_components(dirfd, path, more_flags);
     return r < 0 ? -errno : (int)r;
 }
 

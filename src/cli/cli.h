@@ -53,11 +53,14 @@ CLI_COMMAND(why);
 CLI_COMMAND(config);
 CLI_COMMAND(doctor);
 CLI_COMMAND(proxy);
+CLI_COMMAND(init);
+CLI_COMMAND(bridge);
 CLI_COMMAND(inside);
 CLI_COMMAND(learn);
 CLI_COMMAND(log);
 CLI_COMMAND(approvals);
 CLI_COMMAND(rules);
+CLI_COMMAND(completion);
 CLI_COMMAND(version);
 CLI_COMMAND(help);
 

@@ -193,25 +193,43 @@ static bool project_has_file(int dir, const char **ret)
     return false;
 }
 
-static int write_starter(const struct action_options *o, const char *text)
+int config_refuse_second(int dir)
 {
-    const char *there = NULL, *name = o->output ? o->output : ".agentbox.jsonc";
-    int dir = o->cwd ? open(o->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    const char *there = NULL;
 
-    if (o->cwd && dir < 0)
-        return cli_misuse(NULL, "enter '%s': %s", o->cwd, strerrordesc_np(errno));
-    if (!o->output && project_has_file(dir, &there))
-        return cli_misuse("edit it, or print the starter: agentbox config init -o -",
-                          "write .agentbox.jsonc: there is a %s already", there);
+    if (!project_has_file(dir, &there))
+        return 0;
+    return cli_misuse("edit it, or print the starter: agentbox config init -o -",
+                      "write .agentbox.jsonc: there is a %s already", there);
+}
+
+static int write_at(int dir, const char *name, const char *text)
+{
     int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     int r = fd < 0 ? -errno : io_write_all(fd, text, strlen(text));
+
     if (fd >= 0 && close(fd) < 0 && r == 0)
         r = -errno;
     if (r < 0)
         return cli_misuse(r == -EEXIST ? "existing files are not overwritten" : NULL,
                           "write '%s': %s", name, strerrordesc_np(-r));
-    (void)printf("wrote %s; every line in it is a comment until you change it\n", name);
     return 0;
+}
+
+int config_write_new(const char *cwd, const char *output, const char *text, const char **ret_name)
+{
+    const char *name = output ? output : ".agentbox.jsonc";
+    int dir = cwd ? open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+
+    if (cwd && dir < 0)
+        return cli_misuse(NULL, "enter '%s': %s", cwd, strerrordesc_np(errno));
+    int code = output ? 0 : config_refuse_second(dir);
+    if (code == 0)
+        code = write_at(dir, name, text);
+    if (cwd)
+        (void)close(dir);
+    *ret_name = name;
+    return code;
 }
 
 static int action_init(const struct action_options *o)
@@ -223,8 +241,11 @@ static int action_init(const struct action_options *o)
         return cli_fail(err);
     if (o->output && str_eq(o->output, "-"))
         return print_taken(text);
-    int code = write_starter(o, text);
+    const char *name = NULL;
+    int code = config_write_new(o->cwd, o->output, text, &name);
     abx_free(text);
+    if (code == 0)
+        (void)printf("wrote %s; every line in it is a comment until you change it\n", name);
     return code;
 }
 

@@ -237,7 +237,7 @@ static int run_proxy(const struct proxy_words *w, const abx_config *config, int 
     return code;
 }
 
-static int open_signals(void)
+int cli_open_signals(void)
 {
     sigset_t set;
 
@@ -267,7 +267,7 @@ CLI_COMMAND(proxy)
         code = cli_help(command);
     else if (code == 0)
         code = make_config(&w, &config);
-    int signals = config ? open_signals() : -1;
+    int signals = config ? cli_open_signals() : -1;
     if (config)
         code = signals < 0 ? cli_misuse(NULL, "cannot watch for signals")
                            : run_proxy(&w, config, signals);

@@ -7,6 +7,7 @@
 #include "cli/check_options.h"
 #include "cli/cli.h"
 #include "cli/config_options.h"
+#include "cli/init_options.h"
 #include "cli/log_options.h"
 #include "cli/proxy_options.h"
 #include "cli/run_options.h"
@@ -26,18 +27,22 @@ static const struct opt_spec doctor_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec inside_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec rules_options[] = { JSON_ROW, HELP_ROW };
 static const struct opt_spec version_options[] = { JSON_ROW, HELP_ROW };
-static const struct opt_spec help_options[] = { HELP_ROW };
-#define COUNT_run_options       0 /* known only to the linker; filled in below */
-#define COUNT_check_options     CHECK_OPTION_COUNT
-#define COUNT_config_options    CONFIG_OPTION_COUNT
-#define COUNT_proxy_options     PROXY_OPTION_COUNT
-#define COUNT_approvals_options ARRAY_LEN(approvals_options)
-#define COUNT_log_options       LOG_OPTION_COUNT
-#define COUNT_doctor_options    ARRAY_LEN(doctor_options)
-#define COUNT_inside_options    ARRAY_LEN(inside_options)
-#define COUNT_rules_options     ARRAY_LEN(rules_options)
-#define COUNT_version_options   ARRAY_LEN(version_options)
-#define COUNT_help_options      ARRAY_LEN(help_options)
+static const struct opt_spec completion_options[] = { HELP_ROW };
+static const struct opt_spec help_options[] = { JSON_ROW, HELP_ROW };
+#define COUNT_run_options        0 /* known only to the linker; filled in below */
+#define COUNT_check_options      CHECK_OPTION_COUNT
+#define COUNT_config_options     CONFIG_OPTION_COUNT
+#define COUNT_init_options       INIT_OPTION_COUNT
+#define COUNT_proxy_options      PROXY_OPTION_COUNT
+#define COUNT_approvals_options  ARRAY_LEN(approvals_options)
+#define COUNT_bridge_options     BRIDGE_OPTION_COUNT
+#define COUNT_completion_options ARRAY_LEN(completion_options)
+#define COUNT_log_options        LOG_OPTION_COUNT
+#define COUNT_doctor_options     ARRAY_LEN(doctor_options)
+#define COUNT_inside_options     ARRAY_LEN(inside_options)
+#define COUNT_rules_options      ARRAY_LEN(rules_options)
+#define COUNT_version_options    ARRAY_LEN(version_options)
+#define COUNT_help_options       ARRAY_LEN(help_options)
 
 static struct cli_command commands[] = {
 #define COMMAND(name, options, usage, summary, text)                                               \

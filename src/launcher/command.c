@@ -56,7 +56,7 @@ static long step_descriptors(struct launch *l)
 static long step_signals(struct launch *l)
 {
     (void)l;
-    signals_reset();
+    signals_unblock();
     return 0;
 }
 

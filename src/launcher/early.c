@@ -25,7 +25,6 @@
 #define EARLY_CLOSE_RANGE_CLOEXEC 4
 #define EARLY_AF_UNIX             1
 #define EARLY_SEQPACKET           5
-#define EARLY_SIGNALS             64
 #define EARLY_STACK               2048
 #define EARLY_LIFTED              16 /* above every descriptor of the launcher */
 
@@ -84,17 +83,12 @@ static long seal_image(void)
     return -EIO;
 }
 
-/* In the child: the same state as run/spawn.c gives. If it fails, its end is noticed. */
+/* In the child: what run/spawn.c gives; the keeper itself sees to the signals' actions. If it
+ * fails, its end is noticed. */
 static void child_main(void *arg)
 {
     (void)arg;
     const uint64_t all = ~UINT64_C(0);
-    const struct {
-        void *handler;
-        unsigned long flags;
-        void *restorer;
-        uint64_t mask;
-    } def = { 0 };
     const char *argv[5], *envp[1] = { NULL };
 
     argv[0] = "agentbox-launcher"; /* one by one: a constant array would need relocation */
@@ -103,8 +97,6 @@ static void child_main(void *arg)
     argv[3] = "";
     argv[4] = NULL;
     (void)TRY4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
-    for (int n = 1; n <= EARLY_SIGNALS; n++)
-        (void)TRY4(__NR_rt_sigaction, n, &def, 0, sizeof all); /* SIGKILL and SIGSTOP refuse */
     long status = TRY3(__NR_fcntl, child.status, F_DUPFD, EARLY_LIFTED);
     long lifeline = TRY3(__NR_fcntl, child.lifeline, F_DUPFD, EARLY_LIFTED);
     long image = TRY3(__NR_fcntl, child.image, F_DUPFD, EARLY_LIFTED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first instructions: a static PIE without a libc relocates itself, seeds its stack canary from
- * the kernel's random bytes and calls launcher_main. A libc's start-up would cost more than all
+ * the kernel's random bytes and calls launcher_main (the launcher's, or the wrapper's). A libc's start-up would cost more than all
  * that the launcher does (68 trapped CPUID instructions in a virtual machine).
  */
 #include <elf.h>
@@ -10,6 +10,12 @@
 
 /* What the compiler's stack protector compares with (-mstack-protector-guard=global). */
 uintptr_t __stack_chk_guard = 0x595e9fbd94fda766u;
+void launcher_exit(int code)
+{
+    for (;;)
+        (void)TRY1(__NR_exit_group, code);
+}
+
 ATTR_NORETURN void __stack_chk_fail(void);
 ATTR_NORETURN void __stack_chk_fail(void)
 {
@@ -82,6 +88,7 @@ __attribute__((no_stack_protector, used)) ATTR_NORETURN void launcher_entry(uint
     const char *const *argv = (const char *const *)(stack + 1);
     const char *const *envp = argv + argc + 1;
     const uintptr_t *aux = (const uintptr_t *)envp;
+    const char *path = "";
 
     relocate_self(base);
     while (*aux)
@@ -89,7 +96,9 @@ __attribute__((no_stack_protector, used)) ATTR_NORETURN void launcher_entry(uint
     for (aux++; aux[0]; aux += 2)
         if (aux[0] == AT_RANDOM)
             memcpy(&__stack_chk_guard, (const void *)aux[1], sizeof __stack_chk_guard);
+        else if (aux[0] == AT_EXECFN)
+            path = (const char *)aux[1];
     __stack_chk_guard &= ~(uintptr_t)0xff; /* a NUL byte stops string overflows */
     protect_relro(base);
-    launcher_exit(launcher_main(argc, argv, envp));
+    launcher_exit(launcher_main(argc, argv, envp, path));
 }

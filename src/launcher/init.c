@@ -86,7 +86,8 @@ static void on_child(struct init *in, int pid, int status)
     }
 }
 
-static void reap(struct init *in)
+/* True when there is nobody to reap: without children nothing lives in the namespace. */
+static bool reap(struct init *in)
 {
     int status;
     long pid;
@@ -94,6 +95,7 @@ static void reap(struct init *in)
     while ((pid = TRY4(__NR_wait4, -1, &status, WNOHANG_FLAG | WUNTRACED_FLAG | WCONTINUED_FLAG,
                        0)) > 0)
         on_child(in, (int)pid, status);
+    return pid == -ECHILD;
 }
 
 /* What is left when the command has ended: killed, and waited for until there is none. */
@@ -150,6 +152,8 @@ static bool wait_for_work(struct init *in)
 
 static int supervise(struct init *in)
 {
+    bool alone = false;
+
     while (!in->ended) {
         uint32_t sender;
         int sig;
@@ -159,9 +163,10 @@ static int supervise(struct init *in)
         while ((sig = signals_next(&sender)) != 0)
             if (sig != SIGCHLD && sender == 0)
                 on_signal(in, sig);
-        reap(in);
+        alone = reap(in);
     }
-    reap_rest(in);
+    if (!alone) /* killing all means looking at every process of the machine */
+        reap_rest(in);
     watch_end();
     streams_give_back(in->l);
 

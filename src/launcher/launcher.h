@@ -12,7 +12,9 @@
 #include "linux/launch.h"
 #include "plan/protocol.h"
 
-int launcher_main(int argc, const char *const *argv, const char *const *envp);
+/* path: as it was executed (AT_EXECFN). */
+/* Of whoever is linked with entry.c: the launcher, or the wrapper (src/wrapper). */
+int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path);
 ATTR_NORETURN void launcher_exit(int code);
 
 int keeper_run(struct launch *l, const char *cgroup);
@@ -67,11 +69,14 @@ void watch_end(void);     /* how often it was what */
 
 /* ---- signals (signals.c) ---- */
 
-/* Blocks all signals; LAUNCH_FD_SIGNALS delivers those that the keeper and pid 1 act on. */
+/*
+ * Blocks all signals and sets their actions to the defaults; LAUNCH_FD_SIGNALS delivers those that
+ * the keeper and pid 1 act on.
+ */
 long signals_open(void);
 /* Next signal number and its sender as seen from here (0: from outside), or 0 when none waits. */
 int signals_next(uint32_t *ret_sender);
-/* Defaults for everything, nothing blocked: what a program expects at its start. */
-void signals_reset(void);
+/* With the defaults that all have since signals_open: what a program expects at its start. */
+void signals_unblock(void);
 
 #endif

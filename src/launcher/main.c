@@ -4,18 +4,19 @@
 
 #include "launcher/launcher.h"
 
-void launcher_exit(int code)
-{
-    for (;;)
-        (void)TRY1(__NR_exit_group, code);
-}
-
-int launcher_main(int argc, const char *const *argv, const char *const *envp)
+int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path)
 {
     struct launch l = {
-        .sync_fd = -1, .cwd_fd = -1, .input_fd = -1, .tty_fd = -1, .tty_master = -1, .notify_fd = -1
+        .sync_fd = -1,
+        .cwd_fd = -1,
+        .input_fd = -1,
+        .tty_fd = -1,
+        .tty_master = -1,
+        .wrapper_fd = -1,
+        .notify_fd = -1,
     };
 
+    (void)path;
     sys_fault_init(envp);
     sys_fault_role(ROLE_KEEPER);
     if (argc == 2 && text_eq(argv[1], "probe"))

@@ -78,16 +78,18 @@ static long decode(struct launch *l, int fd)
 long plan_receive(struct launch *l)
 {
     struct deliver_msg msg;
-    int fd = -1;
+    int fds[2] = { -1, -1 };
 
     l->object = "host";
-    long n = receive_fds(LAUNCH_FD_STATUS, &msg, &fd, 1);
+    long n = receive_fds(LAUNCH_FD_STATUS, &msg, fds, ARRAY_LEN(fds));
     if (n < 0)
         return n;
-    if (n != 1 || msg.kind != DELIVER_PLAN)
-        return -ECANCELED; /* the host gave up, and knows why */
-    long r = decode(l, fd);
-    file_close(fd);
+    if (n < 1 || msg.kind != DELIVER_PLAN)
+        return -ECANCELED;  /* the host gave up, and knows why */
+    l->wrapper_fd = fds[1]; /* closed with all others when the view is made */
+    l->wrapper_slot = msg.slot;
+    long r = decode(l, fds[0]);
+    file_close(fds[0]);
     return r;
 }
 

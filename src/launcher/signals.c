@@ -23,6 +23,16 @@ struct sigaction_kernel {
     (BIT(SIGCHLD) | BIT(SIGTERM) | BIT(SIGINT) | BIT(SIGHUP) | BIT(SIGQUIT) | BIT(SIGUSR1) |       \
      BIT(SIGUSR2) | BIT(SIGTSTP) | BIT(SIGCONT) | BIT(SIGWINCH) | BIT(SIGALRM))
 
+/* A host may ignore some, and that survives exec; SIGCHLD must not be. */
+static void reset_actions(void)
+{
+    const struct sigaction_kernel def = { 0 };
+
+    for (int n = 1; n <= 64; n++)
+        if (n != SIGKILL && n != SIGSTOP)
+            (void)TRY4(__NR_rt_sigaction, n, &def, 0, SIGSET_BYTES); /* cannot fail for 1…64 */
+}
+
 long signals_open(void)
 {
     const uint64_t all = ~UINT64_C(0), mask = WATCHED;
@@ -30,6 +40,7 @@ long signals_open(void)
 
     if (r < 0)
         return r;
+    reset_actions();
     long fd = SYS4(__NR_signalfd4, -1, &mask, SIGSET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0 || fd == LAUNCH_FD_SIGNALS)
         return fd;
@@ -50,13 +61,9 @@ int signals_next(uint32_t *ret_sender)
     return (int)info.ssi_signo;
 }
 
-void signals_reset(void)
+void signals_unblock(void)
 {
-    const struct sigaction_kernel def = { 0 };
     const uint64_t none = 0;
 
-    for (int n = 1; n <= 64; n++)
-        if (n != SIGKILL && n != SIGSTOP)
-            (void)TRY4(__NR_rt_sigaction, n, &def, 0, SIGSET_BYTES); /* cannot fail for 1…64 */
     (void)TRY4(__NR_rt_sigprocmask, SIG_SETMASK, &none, 0, SIGSET_BYTES);
 }

@@ -14,7 +14,8 @@
      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |       \
      SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* Needs CAP_SETPCAP: had inside a user namespace of our own, and by root. */
+/* Needs CAP_SETPCAP: had inside a user namespace of our own, and by root. Without it no_new_privs
+ * alone sees to it that nothing comes back. */
 static long close_bounds(struct launch *l)
 {
     l->object = "securebits";
@@ -36,8 +37,12 @@ long caps_drop(struct launch *l)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-    bool has_caps = (l->plan.layers & LAYER_BIT(LAYER_USERNS)) || l->plan.map_all_ids;
-    long r = has_caps ? close_bounds(l) : 0;
+    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+    l->object = "capabilities";
+    long r = SYS2(__NR_capget, &header, have);
+    if (r >= 0 && (have[0].permitted & 1u << CAP_SETPCAP))
+        r = close_bounds(l);
 
     if (r < 0)
         return r;

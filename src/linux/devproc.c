@@ -14,6 +14,9 @@
 
 #include "linux/launch.h"
 
+/* Only pid 1 writes it: at most PLAN_MAX_WRAPS copies of the wrapper, and little else. */
+#define SOURCE_BYTES "32m"
+
 static const char *const dev_names[DEV_NODE_COUNT] = { "null",   "zero",    "full",
                                                        "random", "urandom", "tty" };
 static const char *const dev_paths[DEV_NODE_COUNT] = { "/dev/null",   "/dev/zero",    "/dev/full",
@@ -207,7 +210,7 @@ long view_prepare(struct launch *l)
     }
     if (r >= 0) {
         l->object = "tmpfs";
-        r = mountapi_tmpfs("1m", "000", MOUNT_ATTR_NOSUID);
+        r = mountapi_tmpfs(SOURCE_BYTES, "000", MOUNT_ATTR_NOSUID);
         l->source_fd = (int)r;
     }
     if (r >= 0)

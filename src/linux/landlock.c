@@ -58,6 +58,7 @@ struct __attribute__((packed)) path_attr {
 
 #define GRANT_READ_BITS   (FS_EXECUTE | FS_READ_FILE | FS_READ_DIR)
 #define GRANT_DEVICE_BITS (FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define GRANT_CHANGE_BITS (~(GRANT_READ_BITS | FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV))
 #define FILE_BITS         (FS_EXECUTE | FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 
 static const uint64_t grant_bits[] = {
@@ -65,6 +66,10 @@ static const uint64_t grant_bits[] = {
     /* Device nodes are never made or driven from a writable root. */
     [GRANT_WRITE] = ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV),
     [GRANT_DEVICE] = GRANT_DEVICE_BITS,
+    [GRANT_FILES] = FS_READ_FILE,
+    [GRANT_LIST] = FS_READ_DIR,
+    [GRANT_EXEC] = FS_EXECUTE,
+    [GRANT_CHANGE] = GRANT_CHANGE_BITS,
 };
 
 long landlock_abi(void)
@@ -94,7 +99,7 @@ static long add_rule(long ruleset, const struct landlock_rule *rule, uint64_t ha
         if ((id.mode & S_IFMT) != S_IFDIR)
             attr.allowed &= FILE_BITS;
         attr.parent_fd = (int32_t)fd;
-        r = SYS4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &attr, 0);
+        r = attr.allowed ? SYS4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &attr, 0) : 0;
     }
     file_close((int)fd);
     return r;

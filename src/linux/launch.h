@@ -36,6 +36,9 @@ struct launch {
     int netns_helper;  /* its pid; 0: none (any more) */
     long netns_result; /* what it leaves: a descriptor of the namespace, or -errno */
 
+    int wrapper_fd;        /* the wrapper's program, or -1 */
+    uint32_t wrapper_slot; /* where its slot lies in it */
+
     const char *object; /* what the running step works on; named in its error */
     long command_error; /* written by the command's process before it ends: -errno of exec */
     const char *command_step;
@@ -59,6 +62,8 @@ long streams_confine(struct launch *l);         /* before mount_view closes the 
 void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
+/* A program that covers op->path, detached. */
+long wrap_make(struct launch *l, const struct mount_op *op, uint32_t number);
 long dev_mount(struct launch *l, const struct mount_op *op);
 long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);

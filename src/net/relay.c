@@ -137,8 +137,8 @@ static enum move flow_write(struct relay_pool *pool, struct relay_flow *flow, in
     if (flow->buffer)
         give_buffer(pool, flow);
     while (flow->piped > 0) {
-        n = splice(flow->pipe.out, NULL, to, NULL, flow->piped,
-                   SPLICE_F_MOVE | SPLICE_F_NONBLOCK | (flow->ended ? 0 : SPLICE_F_MORE));
+        /* Not SPLICE_F_MORE: the kernel would keep the last bytes for a fifth of a second. */
+        n = splice(flow->pipe.out, NULL, to, NULL, flow->piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         if (n <= 0)
             return n < 0 ? move_of_errno() : MOVE_BROKEN;
         flow->piped -= (uint32_t)n;
@@ -165,14 +165,15 @@ static enum move flow_copy(struct relay_pool *pool, struct relay_flow *flow, int
         flow->buffer = relay_take_buffer(pool);
     if (!flow->buffer)
         return MOVE_BROKEN;
-    ssize_t n = recv(from, flow->buffer, RELAY_CHUNK, 0);
+    ssize_t chunk = pool->chunk ? pool->chunk : RELAY_CHUNK;
+    ssize_t n = recv(from, flow->buffer, (size_t)chunk, 0);
     if (n < 0)
         return move_of_errno();
     flow->from = 0;
     flow->len = (uint32_t)n;
     flow->ended = n == 0;
     /* Less than asked for: that was all, unless an end was told that is still to be read. */
-    return n < RELAY_CHUNK && !flow->ending ? MOVE_LAST : MOVE_DONE;
+    return n < chunk && !flow->ending ? MOVE_LAST : MOVE_DONE;
 }
 
 /* Buffer and pipe are empty. */

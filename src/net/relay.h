@@ -28,6 +28,8 @@ struct relay_pipe {
 };
 
 struct relay_pool { /* zeroed is empty and ready */
+    uint32_t
+        chunk; /* bytes read at once while they are copied; 0: RELAY_CHUNK, which is the most */
     union relay_buffer *spare;
     unsigned spare_count;
     struct relay_pipe pipes[RELAY_PIPES]; /* empty ones */

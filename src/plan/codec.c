@@ -197,7 +197,7 @@ static void code_rules(struct coder *c, struct plan *p)
                                              sizeof *rules);
 
     for (uint32_t i = 0; i < p->rule_count && !c->bad; i++) {
-        code_enum(c, &rules[i].grant, GRANT_DEVICE + 1);
+        code_enum(c, &rules[i].grant, GRANT_COUNT);
         code_u32(c, &rules[i].flags);
         code_str(c, &rules[i].path);
     }
@@ -258,6 +258,7 @@ static void code_plan(struct coder *c, struct plan *p)
     code_limits(c, p);
     code_strings(c, &p->argv_count, &p->argv);
     code_strings(c, &p->env_count, &p->env);
+    code_strings(c, &p->word_count, &p->words);
     code_enum(c, &p->watch, WATCH_LEVEL_COUNT);
     code_filter(c, &p->filter);
     code_filter(c, &p->watch_filter);

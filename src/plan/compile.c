@@ -96,10 +96,12 @@ static int32_t set_env(const struct policy *policy, const struct facts *facts,
     return set_secrets(&env, arena, plan) ? ABX_OK : err_nomem(err);
 }
 
-uint32_t plan_layers(const struct policy *policy)
+uint32_t plan_layers(const struct policy *policy, uint32_t backend)
 {
     uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
+    if (backend == BACKEND_LANDLOCK)
+        return LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_LIMITS);
     if (policy->network == NETWORK_ALLOWED)
         layers &= ~LAYER_BIT(LAYER_NETNS);
     /* A Landlock domain that handles files may not mount: nested sandboxes could not be built. */
@@ -111,11 +113,17 @@ uint32_t plan_layers(const struct policy *policy)
 static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
-    struct seccomp_options options = { policy->unix_sockets, policy->nested, WATCH_OFF };
+    bool inner = request->backend == BACKEND_LANDLOCK;
+    struct seccomp_options options = {
+        .unix_sockets = policy->unix_sockets,
+        .nested = policy->nested && !inner, /* the outer one's filter decides */
+        .offline = inner && policy->network != NETWORK_ALLOWED,
+    };
 
-    plan->layers = plan->required = plan_layers(policy);
+    plan->backend = request->backend;
+    plan->layers = plan->required = plan_layers(policy, request->backend);
     plan->network_shared = policy->network == NETWORK_ALLOWED;
-    plan->proxied = policy->network == NETWORK_FILTERED;
+    plan->proxied = !inner && policy->network == NETWORK_FILTERED;
     plan->tty = request->tty;
     plan->nested = policy->nested;
     plan->map_all_ids = facts->is_root;
@@ -126,12 +134,36 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->hostname = COMPILE_HOSTNAME;
     plan->cwd = facts->cwd;
     seccomp_program(&options, &plan->filter);
-    /* Who may make namespaces may have paths that mean something else; and listeners of its own. */
-    options.watch = policy->nested ? WATCH_OFF : policy->watch;
+    /*
+     * Who may make namespaces may have paths that mean something else, and listeners of its own. In
+     * another sandbox without a view of our own there is nothing to compare a path with.
+     */
+    options.watch = policy->nested || inner ? WATCH_OFF : policy->watch;
     plan->watch = options.watch;
     if (options.watch)
         seccomp_program(&options, &plan->watch_filter);
     seccomp_init_program(&plan->init_filter);
+}
+
+/*
+ * Inside another sandbox, what is protected or hidden by default is so already, by the outer one.
+ * What is left are grants and the rules of people.
+ */
+static int32_t take_own_facts(const struct facts *facts, struct arena *arena, struct facts *ret,
+                              abx_error **err)
+{
+    struct path_fact *own = arena_alloc(arena, facts->path_count + 1, sizeof *own);
+
+    if (!own)
+        return err_nomem(err);
+    *ret = *facts;
+    ret->paths = own;
+    ret->path_count = ret->target_count = ret->command_count = 0;
+    for (size_t i = 0; i < facts->path_count; i++)
+        if (facts->paths[i].rule->origin != ORIGIN_BUILTIN ||
+            facts->paths[i].rule->access == ACCESS_RW)
+            own[ret->path_count++] = facts->paths[i];
+    return ABX_OK;
 }
 
 int32_t plan_compile(const struct policy *policy, const struct facts *facts,
@@ -147,7 +179,15 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
         return err_nomem(err);
 
     set_scalars(policy, facts, request, plan);
-    r = mounts_compile(policy, facts, arena, plan, err);
+    struct facts own;
+    if (request->backend == BACKEND_LANDLOCK) {
+        r = take_own_facts(facts, arena, &own, err);
+        facts = &own;
+    }
+    if (r == ABX_OK)
+        r = mounts_compile(policy, facts, arena, plan, err);
+    if (request->backend == BACKEND_LANDLOCK)
+        plan->hold_count = 0; /* names that must stay absent: what is above them grants nothing */
     if (r == ABX_OK)
         r = limits_compile(policy, facts, arena, plan, err);
     if (r == ABX_OK)

@@ -24,6 +24,7 @@ struct plan_request {
     const char *const *helper_env;
     bool tty;
     int64_t timeout_ns; /* 0: none */
+    uint32_t backend;   /* enum plan_backend */
 };
 
 /* The plan refers to the strings of policy, facts and request: all live in arena, or as long. */
@@ -32,7 +33,7 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
                      const struct plan **ret, abx_error **err);
 
 /* The layers that a plan for this policy has; known before any fact is. */
-uint32_t plan_layers(const struct policy *policy);
+uint32_t plan_layers(const struct policy *policy, uint32_t backend);
 
 /*
  * Why the working directory is not writable although the preset would make it so ("the working

@@ -37,6 +37,8 @@ const char *plan_mount_name(uint32_t kind)
         [MOUNT_DIR] = "dir",
         [MOUNT_FILE] = "file",
         [MOUNT_LINK] = "link",
+        [MOUNT_COPY] = "copy",
+        [MOUNT_WRAP] = "wrap",
     };
 
     return kind < MOUNT_KIND_COUNT ? names[kind] : "?";
@@ -44,7 +46,8 @@ const char *plan_mount_name(uint32_t kind)
 
 static const char *grant_name(uint32_t grant)
 {
-    static const char *const names[] = { "read", "write", "device" };
+    static const char *const names[GRANT_COUNT] = { "read", "write", "device", "files",
+                                                    "list", "exec",  "change" };
 
     return grant < ARRAY_LEN(names) ? names[grant] : "?";
 }
@@ -89,12 +92,14 @@ static void text_mounts(const struct plan *p, struct buf *b)
         put_escaped(b, op->path);
         if (op->kind == MOUNT_TMPFS || op->kind == MOUNT_DIR || op->kind == MOUNT_FILE)
             (void)buf_printf(b, "  mode=%04o", op->mode);
-        if (op->size)
+        if (op->size && op->kind != MOUNT_WRAP)
             (void)buf_printf(b, "  size=%llu", (unsigned long long)op->size);
         for (size_t j = 0; j < ARRAY_LEN(mount_flags); j++)
             if (op->flags & mount_flags[j].flag)
                 (void)buf_printf(b, "  %s", mount_flags[j].name);
-        (void)buf_puts(b, op->kind == MOUNT_LINK ? "  -> " : "  # ");
+        (void)buf_puts(b, op->kind == MOUNT_LINK   ? "  -> "
+                          : op->kind == MOUNT_COPY ? "  <- "
+                                                   : "  # ");
         put_escaped(b, op->text);
         (void)buf_putc(b, '\n');
     }
@@ -104,8 +109,13 @@ static void text_header(const struct plan *p, struct buf *b)
 {
     (void)buf_puts(b, "command:");
     for (uint32_t i = 0; i < p->argv_count; i++) {
+        _buf_ struct buf word = { .limit = b->limit };
+
         (void)buf_putc(b, ' ');
-        put_escaped(b, p->argv[i]);
+        if (str_word(&word, p->argv[i]) < 0)
+            b->failed = word.failed;
+        else
+            put_escaped(b, word.data);
     }
     (void)buf_puts(b, "\nin: ");
     put_escaped(b, p->cwd);
@@ -202,7 +212,11 @@ static void json_mounts(struct json *j, const struct plan *p)
         json_object(j);
         json_pair_str(j, "kind", plan_mount_name(op->kind));
         json_pair_str(j, "path", op->path);
-        json_pair_str(j, op->kind == MOUNT_LINK ? "target" : "reason", op->text);
+        json_pair_str(j,
+                      op->kind == MOUNT_LINK   ? "target"
+                      : op->kind == MOUNT_COPY ? "source"
+                                               : "reason",
+                      op->text);
         json_key(j, "flags");
         json_array(j);
         for (size_t k = 0; k < ARRAY_LEN(mount_flags); k++)

@@ -71,6 +71,8 @@ static enum effect effect_of(const struct mount_op *op, const char *path)
     case MOUNT_BIND_RW:
     case MOUNT_PIN:
         return EFFECT_WRITE;
+    case MOUNT_WRAP:
+        return EFFECT_READ;
     case MOUNT_BIND_RO:
         return op->flags & MOUNT_HELD ? EFFECT_HELD : EFFECT_READ;
     case MOUNT_TMPFS:
@@ -83,6 +85,7 @@ static enum effect effect_of(const struct mount_op *op, const char *path)
         return str_eq(op->path, path) ? EFFECT_SYSTEM : EFFECT_NOWHERE;
     case MOUNT_FILE:
     case MOUNT_LINK:
+    case MOUNT_COPY:
         return EFFECT_SYSTEM;
     case MOUNT_PROC:
         return op->flags & MOUNT_WRITABLE ? EFFECT_WRITABLE : EFFECT_SYSTEM;
@@ -376,7 +379,7 @@ int32_t explain_network(const struct policy *policy, struct arena *arena,
         .rule = allowed ? "network.mode allowed" : "network.mode blocked",
         .origin = origin_name(policy->network_origin),
         .source = "",
-        .grant = allowed ? "" : "--network allowed",
+        .grant = "",
         .grant_path = "",
         .note = allowed ? "the host's network as it is: every address, its own services included"
                         : "the run has a network of its own with nothing in it but loopback",

@@ -47,7 +47,7 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
                      const struct explain_path *path, struct arena *arena,
                      struct explain_answer *ret, abx_error **err);
 
-/* About a connection to another host; by the modes that there are. */
+/* About a connection to another host: the modes that know no hosts, blocked and allowed. */
 int32_t explain_network(const struct policy *policy, struct arena *arena,
                         struct explain_answer *ret, abx_error **err);
 

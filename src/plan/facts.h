@@ -69,6 +69,22 @@ struct proc_fact {
     bool is_dir;
 };
 
+/* A program that a rule of `commands` is about, covered in the view. */
+struct target_fact {
+    const char *path; /* what is covered: canonical, or a link to a script, itself */
+    const char *real; /* link: the script, which stays where it is, as it needs its neighbours */
+    uint64_t dev, ino;
+};
+
+/* A rule of `commands` that has something to cover. */
+struct command_fact {
+    const struct policy_command *rule;
+    const char *script; /* COMMAND_SCRIPT: canonical */
+    uint64_t script_dev, script_ino;
+    const uint32_t *targets; /* indices */
+    size_t target_count;
+};
+
 struct facts {
     uint32_t uid, gid;
     bool is_root;
@@ -87,6 +103,13 @@ struct facts {
     size_t proc_count;
     const struct keep_fact *top; /* entries of "/", listed only if a rule makes "/" writable */
     size_t top_count;
+
+    const struct target_fact *targets;
+    size_t target_count;
+    const struct command_fact *commands;
+    size_t command_count;
+    const char *secret;  /* name of a directory that nobody can guess; NULL: no commands */
+    const char *own_dir; /* what this run has below /run: /run/agentbox, or .2, .3, … inside one */
 };
 
 #endif

@@ -22,10 +22,11 @@
 #include "base/str.h"
 #include "plan/nodes.h"
 #include "plan/protocol.h"
+#include "plan/wraps.h"
 
 #define TMP_DEFAULT_BYTES (UINT64_C(2) << 30)
 #define COVER_BYTES       (UINT64_C(1) << 20) /* mount points only */
-#define NO_OP             UINT32_MAX
+#define NO_OP             WRAPS_NO_OP
 
 enum region_state { REGION_OPEN, REGION_WRITABLE, REGION_HIDDEN, REGION_PRIVATE, REGION_SYSTEM };
 
@@ -50,6 +51,7 @@ struct walk {
     struct region *regions;
     const char **mounted; /* what is a mount, a pin or a made directory, above the current node */
     const char **held;    /* placeholders */
+    uint32_t *wraps;      /* the operation of each target; NO_OP: hidden, so not covered */
     size_t op_count, op_room, rule_count, rule_room;
     size_t region_count, region_room, mounted_count, mounted_room, held_count, held_room;
 };
@@ -283,10 +285,12 @@ static void cover_run(struct walk *w, const struct node *n)
     op->mode = 0755;
     op->size = COVER_BYTES;
     op->flags = MOUNT_SEAL;
-    if (str_eq(n->path, "/run")) {
-        add_op(w, MOUNT_DIR, "/run/agentbox", "of this sandbox")->mode = 0555;
-        add_op(w, MOUNT_FILE, "/run/agentbox/inside", "marks the sandbox")->mode = 0444;
-    }
+    if (!str_eq(n->path, "/run"))
+        return;
+    const char *own = w->facts->own_dir ? w->facts->own_dir : "/run/agentbox";
+    add_op(w, MOUNT_DIR, own, "of this sandbox")->mode = 0111;
+    add_op(w, MOUNT_FILE, arena_printf(w->arena, "%s/inside", own), "marks the sandbox")->mode =
+        0444;
 }
 
 static void visit_cover(struct walk *w, const struct node *n)
@@ -377,6 +381,24 @@ static void visit_keep(struct walk *w, const struct node *n)
     add_op(w, MOUNT_LINK, n->path, n->target);
 }
 
+/* Whatever else was to be mounted on the program, its cover is as strict. */
+static void visit_wrap(struct walk *w, const struct node *n)
+{
+    struct mount_op *op = w->op_count ? &w->ops[w->op_count - 1] : NULL;
+
+    if (region_access(here(w)) == ACCESS_EXCLUDE || !w->wraps)
+        return;
+    if (!op || !str_eq(op->path, n->path)) {
+        add_pins(w, n->path, n->why);
+        op = add_op(w, MOUNT_WRAP, n->path, n->why);
+        add_mounted(w, n->path);
+    }
+    *op = (struct mount_op){
+        .kind = MOUNT_WRAP, .path = n->path, .text = n->why, .dev = n->dev, .ino = n->ino
+    };
+    w->wraps[n->place] = (uint32_t)w->op_count - 1;
+}
+
 static int32_t visit_cwd(struct walk *w, const struct node *n)
 {
     const struct region *r = here(w);
@@ -411,6 +433,9 @@ static int32_t visit(struct walk *w, const struct node *n)
         break;
     case NODE_PIN:
         visit_pin(w, n);
+        break;
+    case NODE_WRAP:
+        visit_wrap(w, n);
         break;
     case NODE_CWD:
         return visit_cwd(w, n);
@@ -464,6 +489,27 @@ static int32_t make_holds(struct walk *w, struct plan *plan)
     return ABX_OK;
 }
 
+static int32_t check_counts(const struct walk *w, abx_error **err)
+{
+    size_t held = 0;
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; i < w->op_count; i++)
+        held += (w->ops[i].flags & MOUNT_HELD) != 0;
+    if (w->op_count > PLAN_MAX_MOUNTS || w->rule_count > PLAN_MAX_RULES) {
+        r = err_new(err, ABX_E_CONFIG, "the rules need %zu mounts; at most %u are possible",
+                    w->op_count, PLAN_MAX_MOUNTS);
+        err_hint(err, "name parents instead of many single paths");
+    } else if (held > PLAN_MAX_HELD) {
+        r = err_new(err, ABX_E_CONFIG,
+                    "the rules speak about %zu names that do not exist; at most %u can be held",
+                    held, PLAN_MAX_HELD);
+        err_hint(err, "name the directory that they would lie in; a pattern speaks about what "
+                      "exists only");
+    }
+    return r;
+}
+
 int32_t mounts_compile(const struct policy *policy, const struct facts *facts, struct arena *arena,
                        struct plan *plan, abx_error **err)
 {
@@ -474,6 +520,10 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
 
     if (r != ABX_OK)
         return r;
+    w.wraps = arena_alloc(arena, facts->target_count + 1, sizeof *w.wraps);
+    if (!w.wraps)
+        return err_nomem(err);
+    memset(w.wraps, 0xff, facts->target_count * sizeof *w.wraps); /* NO_OP */
     w.op_room = count + 32;
     w.ops = arena_alloc(arena, w.op_room, sizeof *w.ops);
     if (!w.ops)
@@ -492,15 +542,12 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
         r = make_holds(&w, plan);
     if (r != ABX_OK)
         return r;
-    if (w.op_count > PLAN_MAX_MOUNTS || w.rule_count > PLAN_MAX_RULES) {
-        r = err_new(err, ABX_E_CONFIG, "the rules need %zu mounts; at most %u are possible",
-                    w.op_count, PLAN_MAX_MOUNTS);
-        err_hint(err, "name parents instead of many single paths");
+    r = check_counts(&w, err);
+    if (r != ABX_OK)
         return r;
-    }
     plan->mounts = w.ops;
     plan->mount_count = (uint32_t)w.op_count;
     plan->rules = w.rules;
     plan->rule_count = (uint32_t)w.rule_count;
-    return ABX_OK;
+    return facts->command_count ? wraps_compile(policy, facts, w.wraps, arena, plan, err) : ABX_OK;
 }

@@ -60,7 +60,7 @@ static bool path_is_reserved(const struct facts *f, const char *path)
         return true;
     if (is_below_place(f, PLACE_DEV, path) && !is_below_place(f, PLACE_SHM, path))
         return true;
-    return is_place(f, PLACE_RUN, path) || path_is_beneath(path, NODE_MARKER_DIR);
+    return is_place(f, PLACE_RUN, path) || str_has_prefix(path, NODE_MARKER_DIR);
 }
 
 const char *nodes_cwd_refusal(const struct policy *policy, const struct facts *facts)
@@ -334,6 +334,13 @@ static void add_entries(struct collector *c)
         n->ino = k->ino;
         n->why = keep ? "needed by programs" : "below '/'";
     }
+    for (size_t i = 0; i < f->target_count; i++) {
+        struct node *n = add_node(c, NODE_WRAP, f->targets[i].path);
+        n->place = (uint32_t)i;
+        n->dev = f->targets[i].dev;
+        n->ino = f->targets[i].ino;
+        n->why = "commands";
+    }
     add_node(c, NODE_CWD, f->cwd)->why = "working directory";
 }
 
@@ -468,7 +475,7 @@ int32_t nodes_collect(const struct policy *policy, const struct facts *facts, st
 {
     struct collector c = { .policy = policy, .facts = facts, .arena = arena, .err = err };
     size_t n = facts->path_count + PLACE_COUNT + facts->keep_count + facts->proc_count +
-               facts->top_count + 1;
+               facts->top_count + facts->target_count + 1;
 
     for (size_t i = 0; i < facts->path_count; i++)
         n += facts->paths[i].pin_count;

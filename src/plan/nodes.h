@@ -22,6 +22,7 @@ enum node_kind {
     NODE_TOP,   /* an entry of "/": writable if "/" is */
     NODE_HOLD,  /* an absent name that must stay absent: the first missing component */
     NODE_PIN,   /* an entry that must not be replaced */
+    NODE_WRAP,  /* a program that is covered by a wrapper */
     NODE_CWD,   /* the working directory must be visible here */
 };
 
@@ -31,7 +32,7 @@ struct node {
     const struct policy_rule *rule;    /* RULE: the winner; NULL: only a ceiling lies here */
     const struct policy_rule *without; /* RULE_PROTECT: who would win here without it, or NULL */
     uint32_t cap;                      /* RULE: enum access; ACCESS_RW: no ceiling */
-    uint32_t place;                    /* COVER */
+    uint32_t place;                    /* COVER; WRAP: number of the target */
     bool exists, is_dir;
     uint64_t dev, ino;
     const char *why;

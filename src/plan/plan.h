@@ -29,6 +29,13 @@ enum plan_layer {
 };
 #define LAYER_BIT(layer) (UINT32_C(1) << (layer))
 
+/* How a plan is carried out. */
+enum plan_backend {
+    BACKEND_NATIVE,   /* namespaces, mounts, Landlock, seccomp */
+    BACKEND_LANDLOCK, /* inside another sandbox, which lets no namespace be made: it holds, and
+                       * Landlock and seccomp narrow it further */
+};
+
 /*
  * One change of the mount view. The list is applied from top to bottom, parents before children.
  * Paths are absolute, canonical (no symlink, no "." or "..") and may be longer than PATH_MAX.
@@ -45,6 +52,8 @@ enum mount_kind {
     MOUNT_DIR,       /* mkdir inside a tmpfs of this plan; mode */
     MOUNT_FILE,      /* an empty file inside a tmpfs of this plan; mode */
     MOUNT_LINK,      /* a symlink inside a tmpfs of this plan; text is its target */
+    MOUNT_COPY,      /* text, a file of the host, also at path, read-only */
+    MOUNT_WRAP,      /* path is covered by a wrapper; its words: mode of them, from number size */
     MOUNT_KIND_COUNT,
 };
 
@@ -59,11 +68,13 @@ struct mount_op {
     uint32_t kind; /* enum mount_kind */
     uint32_t flags;
     uint32_t mode;
-    uint64_t size; /* TMPFS: bytes */
-    uint64_t dev;  /* BIND_*, PIN, MASK_*: what path must be (st_dev, st_ino); 0: not checked */
+    uint64_t size; /* TMPFS: bytes; WRAP: its first word */
+    uint64_t dev;  /* BIND_*, PIN, MASK_*, WRAP: what path must be (st_dev, st_ino); COPY: text;
+                    * 0: not checked */
     uint64_t ino;
     const char *path;
-    const char *text; /* LINK: target. Otherwise why the op is there ("--ro src", "@git", …) */
+    const char *
+        text; /* LINK: target. COPY: source. Otherwise why the op is there ("--ro src", "@git", …) */
 };
 
 /* Landlock: rights by meaning; the launcher turns them into the bits of the kernel's ABI. */
@@ -71,11 +82,35 @@ enum landlock_grant {
     GRANT_READ,   /* read files, list directories, execute */
     GRANT_WRITE,  /* all of it */
     GRANT_DEVICE, /* read, write and ioctl, no creation */
+    GRANT_FILES,  /* read files; the parts, for where something below is not granted */
+    GRANT_LIST,   /* list directories */
+    GRANT_EXEC,   /* execute */
+    GRANT_CHANGE, /* write, make, remove, rename; not read */
+    GRANT_COUNT,
 };
 struct landlock_rule {
     uint32_t grant; /* enum landlock_grant */
     uint32_t flags; /* MOUNT_OPTIONAL */
     const char *path;
+};
+
+/*
+ * What a wrapper knows, in its own program file (linux/wrap.c): words, each with its NUL. The real
+ * program's path, its name, the private /tmp or "", then for each rule the command's name and
+ * WRAP_BLOCK, WRAP_GUARD with the guard's name, or WRAP_SCRIPT with the script's path.
+ */
+#define WRAP_BLOCK  'b'
+#define WRAP_GUARD  'g'
+#define WRAP_SCRIPT 's'
+#define WRAP_MAGIC  UINT32_C(0x50415257)
+#define WRAP_EMPTY  UINT32_C(0x45584241) /* the slot of a program that is no copy */
+
+#define WRAP_SLOT_BYTES 4096
+
+struct wrap_slot {
+    uint32_t magic; /* WRAP_MAGIC: this program is a wrapper */
+    uint32_t len;
+    char text[4088];
 };
 
 struct plan_filter {
@@ -98,6 +133,7 @@ struct plan_hold {
 struct plan {
     uint32_t layers;    /* bits: what to apply */
     uint32_t required;  /* bits: what the policy asks for; `sandboxed` means layers == required */
+    uint32_t backend;   /* enum plan_backend; for the host only */
     uint32_t test_skip; /* test builds: layers that pretend to be applied */
 
     uint32_t tty; /* 1: a new terminal for the command, master passed out */
@@ -115,12 +151,13 @@ struct plan {
     const char *cwd;  /* inside */
     const char *path; /* where a name without '/' is looked up */
 
-    uint32_t mount_count, rule_count, limit_count, argv_count, env_count, hold_count;
+    uint32_t mount_count, rule_count, limit_count, argv_count, env_count, word_count, hold_count;
     const struct mount_op *mounts;
     const struct landlock_rule *rules;
     const struct plan_limit *limits;
     const char *const *argv; /* NULL-terminated, as is env */
     const char *const *env;
+    const char *const *words;      /* of wrappers */
     const struct plan_hold *holds; /* for the host only; not in the encoded form */
     const char *const *secrets;    /* names of variables that were taken away; likewise */
     uint32_t secret_count;
@@ -133,9 +170,11 @@ struct plan {
 /* Named limits of a plan; the compiler refuses more, the decoder too. */
 #define PLAN_MAX_BYTES   (UINT32_C(64) << 20)
 #define PLAN_MAX_MOUNTS  UINT32_C(65536)
+#define PLAN_MAX_HELD    UINT32_C(2048) /* each costs the kernel a millisecond when it is removed */
 #define PLAN_MAX_RULES   UINT32_C(65536)
 #define PLAN_MAX_LIMITS  UINT32_C(16)
 #define PLAN_MAX_STRINGS UINT32_C(262144)
+#define PLAN_MAX_WRAPS   UINT32_C(128)
 #define PLAN_MAX_INSNS   UINT32_C(4096)
 
 #endif

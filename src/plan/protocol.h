@@ -6,7 +6,8 @@
  * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group
  * ("" for none); or "probe". Its descriptors (the exec form hands them out in this order):
  *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends a struct deliver_msg
- *               with the plan (a sealed memfd, plan/codec.h) and, if there are placeholders, one
+ *               with the plan (a sealed memfd, plan/codec.h), with the wrapper's program if there
+ *               are wrapped commands, and, if there are placeholders, one
  *               that says that they are made.
  *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
  *               descriptors, if the run has any: the registry directory, then for each directory
@@ -78,6 +79,7 @@ enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE };
 struct deliver_msg {
     uint32_t kind;
     uint32_t holds; /* HOLDS: directories */
+    uint32_t slot;  /* PLAN with a second descriptor, the wrapper's program: where its slot is */
 };
 
 /* The proxy's ports inside (linux/listen.c); both protocols on each, on 127.0.0.1 and ::1. */

@@ -7,9 +7,9 @@
  * the last rule that matches wins, so what is narrower stands further down.
  *
  * What is left out is as much a part of it. Hard links and clones (file-link, file-clone) are never
- * allowed: a second name would lead around a rule that goes by the first. Nor are unix sockets
- * unless all are, nor terminals that the command does not own (their ioctls type into the shell
- * outside), nor anything below /dev that is not listed, nor set-id bits.
+ * allowed: a second name would lead around a rule that goes by the first. Nor are unix sockets that
+ * are not named, connections to localhost but to the proxy, terminals that the command does not own
+ * (their ioctls type into the shell outside), anything below /dev that is not listed, set-id bits.
  *
  * Trusts the facts' paths to be canonical: the kernel compares the path of the vnode, after links,
  * firmlinks, case and normal form are resolved.
@@ -149,6 +149,27 @@ static void put_devices(struct seatbelt *s)
 
 /* ---- network ---- */
 
+static void put_sockets(struct seatbelt *s)
+{
+    if (s->policy->unix_sockets)
+        (void)buf_puts(s->out,
+                       "(allow network-bind (local unix-socket (path-regex \"^/\")))\n"
+                       "(allow network-outbound (remote unix-socket (path-regex \"^/\")))\n");
+    for (size_t i = 0; i < s->request->socket_count; i++) {
+        _buf_ struct buf b;
+        const char *path = s->request->sockets[i];
+
+        buf_init(&b, (size_t)8 * SEATBELT_MAX_STRING);
+        (void)buf_puts(&b, "(remote unix-socket (path-literal ");
+        if (seatbelt_string(&b, path, strlen(path)) == -E2BIG)
+            refuse_length(s, path);
+        else if (buf_puts(&b, "))") != 0)
+            s->code = err_nomem(s->err);
+        else
+            seatbelt_rule_raw(s, "allow", "network-outbound", b.data, NULL);
+    }
+}
+
 static void put_network(struct seatbelt *s)
 {
     switch (s->policy->network) {
@@ -169,10 +190,9 @@ static void put_network(struct seatbelt *s)
         put_title(s, "network: blocked");
         break;
     }
-    if (s->policy->unix_sockets)
-        (void)buf_puts(s->out,
-                       "(allow network-bind (local unix-socket (path-regex \"^/\")))\n"
-                       "(allow network-outbound (remote unix-socket (path-regex \"^/\")))\n");
+    if (s->request->local_binding && s->policy->network != NETWORK_ALLOWED)
+        (void)buf_puts(s->out, "(allow network-bind network-inbound (local ip \"localhost:*\"))\n");
+    put_sockets(s);
 }
 
 int32_t seatbelt_compile(const struct policy *policy, const struct facts *facts,

@@ -26,8 +26,11 @@
 #define SEATBELT_MAX_REGEX  900
 
 struct seatbelt_request {
-    bool tty;        /* the command gets a terminal of its own */
-    const char *tag; /* in every denial's log line; NULL: none. Letters, digits, '-' */
+    bool tty;                   /* the command gets a terminal of its own */
+    const char *tag;            /* in every denial's log line; NULL: none. Letters, digits, '-' */
+    bool local_binding;         /* it may listen on localhost, which is the host's */
+    const char *const *sockets; /* canonical paths of host sockets that it may use, or NULL */
+    size_t socket_count;
 };
 
 /* Appends to out. Trusts policy and facts as plan_compile does, and refuses what it refuses. */

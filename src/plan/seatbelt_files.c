@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files in a Seatbelt profile: one walk over the sorted nodes of nodes.c, the list that also becomes
- * the mounts of Linux, with a stack of regions. A directory comes before what lies below it, so the
- * last rule that matches a path is that of the nearest node above it: the longest path wins.
+ * Files in a Seatbelt profile: one walk over the sorted nodes of nodes.c, the list that also
+ * becomes the mounts of Linux, with a stack of regions. A directory comes before what lies below
+ * it, so the last rule that matches a path is that of the nearest node above it: the longest path
+ * wins.
  *
  * Patterns are nodes where something matches now. For what comes to match later, behind each node
  * that opens something stands a regex of what is left of each restricting pattern below that node;
  * deeper nodes open what they open again. So a pattern never takes away what a longer rule grants,
  * and a new file never gets more than the table of precedence.h gives it.
  *
- * Names that must stay absent are denied in every spelling that a case-insensitive volume would take
- * for them. Whatever leads to a rule (the directories above it, the roots of grants, links in its
- * text) cannot be renamed or removed: the rule goes by the path. That is a last section of its own.
+ * Names that must stay absent are denied in every spelling that a case-insensitive volume would
+ * take for them. Whatever leads to a rule (the directories above it, the roots of grants, links in
+ * its text) cannot be renamed or removed: the rule goes by the path. That is a last section of its
+ * own.
  *
  * "Files" of /dev are not the policy's business; of the covers of Linux only /tmp has a meaning.
  */

@@ -15,14 +15,14 @@ struct seatbelt {
     int32_t code; /* the first failure, ABX_OK until then */
 };
 
-/* A line: "(verb operations (filter "text"))", the tag if it is a denial, "; why" if there is one. */
+/* A line "(verb operations (filter "text"))": the tag in it if it denies, "; why" behind it. */
 void seatbelt_rule(struct seatbelt *s, const char *verb, const char *operations, const char *filter,
                    const char *text, const char *why);
 /* The same with a filter that is written already. */
 void seatbelt_rule_raw(struct seatbelt *s, const char *verb, const char *operations,
                        const char *filter, const char *why);
 
-/* seatbelt_files.c: what the policy says about files, in the order that makes the last match win. */
+/* seatbelt_files.c: what the policy says about files, the more specific further down. */
 int32_t seatbelt_files(struct seatbelt *s);
 
 #endif

@@ -150,12 +150,73 @@ static void put_cluster(struct buf *b, const char *name, size_t len)
 
 #define CLUSTER_MAX 8 /* "fffff…": beyond it the ways are too many to write down */
 
+static bool is_ascii(char c)
+{
+    return (unsigned char)c < 0x80;
+}
+
+/* Bytes at name that characters beyond ASCII are part of, or may be combined with. */
+static size_t foreign_length(const char *name, size_t len)
+{
+    size_t n = len > 1 && is_ascii(name[0]) && !is_ascii(name[1]);
+
+    while (n < len && !is_ascii(name[n]))
+        n++;
+    return n;
+}
+
+/* The row of the character at name that folds into letters, or NULL. */
+static const struct fold *fold_back(const char *name, size_t len)
+{
+    for (size_t j = 0; j < ARRAY_LEN(folds); j++) {
+        size_t n = strlen(folds[j].other);
+        if (n <= len && memcmp(folds[j].other, name, n) == 0)
+            return &folds[j];
+    }
+    return NULL;
+}
+
+/*
+ * Normal forms differ in ways that only tables know, so this is wider than it need be: anything
+ * with a character beyond ASCII in it. And the letters alone, where all of it folds into letters.
+ */
+static void put_foreign(struct buf *b, const char *name, size_t len)
+{
+    size_t start = is_ascii(name[0]), i = start;
+    const struct fold *f;
+
+    while ((f = fold_back(name + i, len - i)) != NULL)
+        i += strlen(f->other);
+    if (i == len) {
+        (void)buf_putc(b, '(');
+        if (start)
+            put_any_case(b, name[0]);
+        for (i = start; i < len; i += strlen(f->other)) {
+            f = fold_back(name + i, len - i);
+            for (const char *letter = f->letters; *letter; letter++)
+                put_any_case(b, *letter);
+        }
+        (void)buf_putc(b, '|');
+    }
+    (void)buf_puts(b, "[^/]*[^ -~/][^/]*");
+    if (i == len)
+        (void)buf_putc(b, ')');
+}
+
 int seatbelt_regex_folded(struct buf *b, const char *name, size_t len)
 {
     for (size_t i = 0; i < len && !b->failed;) {
-        size_t n = MIN_OF(cluster_length(name + i, len - i), (size_t)CLUSTER_MAX);
+        size_t n = foreign_length(name + i, len - i);
 
-        put_cluster(b, name + i, n);
+        if (n) {
+            put_foreign(b, name + i, n);
+        } else {
+            n = 1;
+            while (i + n < len && n < CLUSTER_MAX && n < cluster_length(name + i, n + 1) &&
+                   !foreign_length(name + i + n, len - i - n))
+                n++;
+            put_cluster(b, name + i, n);
+        }
         i += n;
     }
     return b->failed;

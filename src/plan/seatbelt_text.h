@@ -13,8 +13,9 @@ int seatbelt_string(struct buf *b, const char *text, size_t len);
 /* A regex that matches just these bytes. */
 int seatbelt_regex_plain(struct buf *b, const char *text, size_t len);
 /*
- * The same for any spelling that a case-insensitive volume takes for this name: case, and the
- * characters that Unicode folds into ASCII letters. Bytes beyond ASCII stand for themselves.
+ * The same for any spelling that a case-insensitive volume takes for this name: case, characters
+ * that Unicode folds into ASCII letters, normal forms. Wider than that where the name has
+ * characters beyond ASCII.
  */
 int seatbelt_regex_folded(struct buf *b, const char *name, size_t len);
 /*

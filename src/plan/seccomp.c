@@ -12,9 +12,9 @@
 
 void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
 {
-    uint32_t program = SECCOMP_PROGRAM(o->unix_sockets, o->nested);
+    uint32_t program = SECCOMP_PROGRAM(o->unix_sockets, o->nested, o->offline);
 
-    if (o->watch != WATCH_OFF && !o->nested)
+    if (o->watch != WATCH_OFF && !o->nested && !o->offline)
         program = SECCOMP_PROGRAM_WATCH(o->unix_sockets, o->watch);
     *ret = seccomp_programs[program];
 }

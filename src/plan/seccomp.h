@@ -13,7 +13,8 @@
 struct seccomp_options {
     bool unix_sockets; /* AF_UNIX sockets by name allowed */
     bool nested;       /* new namespaces and the mount API allowed */
-    uint32_t watch;    /* enum watch_level; off where nested is on */
+    bool offline;      /* no Internet sockets: where there is no network namespace to be empty */
+    uint32_t watch;    /* enum watch_level; off where one of the last two is on */
 };
 
 /* The filter of the command, for the CPU this code was compiled for. */

@@ -118,10 +118,12 @@ struct seccomp_target seccomp_target_at(uint32_t program)
     if (t.init)
         return t;
     t.options.unix_sockets = program & 1u;
-    if (program < SECCOMP_PROGRAM_WATCH(false, WATCH_WRITES))
+    if (program < SECCOMP_PROGRAM_WATCH(false, WATCH_WRITES)) {
         t.options.nested = program & 2u;
-    else
-        t.options.watch = program / 2u - 1u;
+        t.options.offline = program & 4u;
+    } else {
+        t.options.watch = (program - SECCOMP_PROGRAM_WATCH(false, WATCH_OFF)) / 2u;
+    }
     return t;
 }
 
@@ -251,7 +253,8 @@ static const struct check personality_checks[] = {
 /*
  * AF_INET and AF_INET6: the network namespace decides what they reach. AF_NETLINK only for
  * NETLINK_ROUTE, which getifaddrs() needs. AF_UNIX reaches the host through any socket whose path
- * is visible, so it needs the option.
+ * is visible, so it needs the option. Offline there are no Internet sockets at all: that kernel has
+ * no such protocol.
  */
 #define FAMILY_UNIX    1u
 #define FAMILY_INET    2u
@@ -261,6 +264,16 @@ static const struct check socket_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
     { IS(0, FAMILY_INET), RET_ALLOW },
     { IS(0, FAMILY_INET6), RET_ALLOW },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+static const struct check socket_offline_checks[] = {
+    { IS(0, FAMILY_UNIX), REFUSE },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+static const struct check socket_unix_offline_checks[] = {
+    { IS(0, FAMILY_UNIX), RET_ALLOW },
     { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
     { IS(2, 0), RET_ALLOW },
 };
@@ -329,6 +342,9 @@ static struct checks action_checks(enum seccomp_action action, const struct secc
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
     case SECCOMP_SOCKET:
+        if (o->offline)
+            return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
+                                   : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
         return o->unix_sockets ? CHECKS(socket_unix_checks, RET_ERRNO(E_PROTONOSUPPORT))
                                : CHECKS(socket_checks, RET_ERRNO(E_PROTONOSUPPORT));
     case SECCOMP_SOCKETPAIR:

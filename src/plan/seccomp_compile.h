@@ -60,9 +60,10 @@ struct seccomp_target {
  * The programs that are generated: the command's by its options (first those that are not watched,
  * then a pair for each watch level), then that of pid 1.
  */
-#define SECCOMP_PROGRAM(unix_sockets, nested) (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u))
+#define SECCOMP_PROGRAM(unix_sockets, nested, offline)                                             \
+    (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u) | ((offline) ? 4u : 0u))
 #define SECCOMP_PROGRAM_WATCH(unix_sockets, watch)                                                 \
-    (2u + 2u * (uint32_t)(watch) + ((unix_sockets) ? 1u : 0u))
+    (6u + 2u * (uint32_t)(watch) + ((unix_sockets) ? 1u : 0u))
 #define SECCOMP_PROGRAM_INIT  SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT)
 #define SECCOMP_PROGRAM_COUNT (SECCOMP_PROGRAM_INIT + 1u)
 extern const struct plan_filter seccomp_programs[SECCOMP_PROGRAM_COUNT];

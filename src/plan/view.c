@@ -67,7 +67,7 @@ uint32_t view_access(const struct view *view, const char *path)
 {
     const struct mount_op *op = view_find(view, path);
 
-    if (!op || op->kind == MOUNT_BIND_RO)
+    if (!op || op->kind == MOUNT_BIND_RO || op->kind == MOUNT_WRAP)
         return ACCESS_RO;
     return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_PIN ? ACCESS_RW : ACCESS_EXCLUDE;
 }

@@ -178,7 +178,38 @@ static bool sets_injection(struct arena *arena, const char *text)
 
 static bool decides_forbidden(const char *value)
 {
-    return str_has_suffix(value, "=forbidden") || strstr(value, "\"decision\":\"forbidden\"");
+    const char *equals = strchr(value, '=');
+
+    return value[0] == '{' ? strstr(value, "\"decision\":\"forbidden\"") != NULL
+                           : equals && str_eq(equals + 1, "forbidden");
+}
+
+/* The entry that decides about a command, or NULL. */
+static const struct settings_entry *command_entry(const struct layers *l, const char *entry,
+                                                  size_t name_len)
+{
+    const struct settings_entry *found = NULL;
+
+    for (size_t i = 0; i < l->count; i++)
+        if (l->entries[i]->key == KEY_COMMANDS &&
+            strncmp(l->entries[i]->value, entry, name_len + 1) == 0)
+            found = l->entries[i];
+    return found;
+}
+
+/* Blocked < guarded or wrapped < as it is; another guard or wrapper is a way elsewhere. */
+static bool command_widens(const struct layers *before, const char *entry)
+{
+    size_t len;
+    enum command_kind kind = command_read(entry, &len);
+    const struct settings_entry *old = command_entry(before, entry, len);
+    enum command_kind old_kind = old ? command_read(old->value, &len) : COMMAND_RAW;
+
+    if (kind == COMMAND_BLOCK || (old && str_eq(old->value, entry)))
+        return false;
+    if (kind == COMMAND_GUARD || kind == COMMAND_RAW)
+        return old_kind != COMMAND_RAW;
+    return true;
 }
 
 static bool entry_widens(const struct comparison *c, const struct settings_entry *e)
@@ -191,7 +222,7 @@ static bool entry_widens(const struct comparison *c, const struct settings_entry
     case HOW_INJECT:
         return sets_injection(c->arena, e->value);
     case HOW_COMMAND:
-        return !str_has_suffix(e->value, "=false") && !layers_hold(&c->before->layers, e);
+        return command_widens(&c->before->layers, e->value);
     case HOW_DECISION:
         return !decides_forbidden(e->value) && !layers_hold(&c->before->layers, e);
     default:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What this version cannot do yet. A row goes when its feature comes. Values that change nothing
- * (the default, an empty list) are fine.
+ * (the default, an empty list) are fine. At the end, what no version could do: deny hosts of a
+ * network that is not filtered.
  */
 #include "policy/gaps.h"
 
@@ -12,7 +13,6 @@ static const struct gap {
     const char *harmless; /* scalars: the value that changes nothing */
     const char *what;
 } gaps[] = {
-    { KEY_COMMANDS, NULL, "there are no command wrappers" },
     { KEY_DOCKER, "false", "no socket of the host is let in" },
     { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },
     { KEY_ALLOW_SOCKETS, NULL, "no socket of the host is let in" },
@@ -38,5 +38,14 @@ int32_t gaps_check(const struct layers *layers, abx_error **err)
         if (e && !(gaps[i].harmless && str_eq(e->value, gaps[i].harmless)))
             return refuse(e, gaps[i].what, err);
     }
-    return ABX_OK;
+    e = layers->last[KEY_DENIED_DOMAINS];
+    if (!e || !str_eq(layers_value(layers, KEY_NETWORK), "allowed"))
+        return ABX_OK;
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                        "%s: 'network.deniedDomains' cannot be kept: the host's network is not "
+                        "filtered",
+                        e->source);
+    err_subject(err, "network.deniedDomains");
+    err_hint(err, "--network filtered, or leave it out");
+    return r;
 }

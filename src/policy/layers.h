@@ -2,7 +2,7 @@
 /*
  * Settings of several origins as one list. Pure. Order: built-in < system < global < project <
  * call; within an origin as given. Of a scalar the last one counts, lists are read from front to
- * back.
+ * back. Groups of hosts and the profile are replaced by what they stand for (groups.h).
  */
 #ifndef ABX_POLICY_LAYERS_H
 #define ABX_POLICY_LAYERS_H
@@ -15,7 +15,8 @@
 #define LAYERS_SKIP(origin) (1u << (origin))
 
 struct layers {
-    const struct settings_entry *const *entries; /* those of the settings, which must live on */
+    /* Those of the settings, which must live on, and what groups and the profile stand for. */
+    const struct settings_entry *const *entries;
     size_t count;
     const struct settings_entry *last[KEY_COUNT]; /* of each key; NULL: nobody set it */
 };

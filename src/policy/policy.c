@@ -149,6 +149,53 @@ static int32_t collect_env(const struct layers *l, struct arena *a, struct polic
     return ABX_OK;
 }
 
+enum command_kind command_read(const char *entry, size_t *ret_name_len)
+{
+    const char *value = entry + (*ret_name_len = strcspn(entry, "=")) + 1;
+
+    if (str_eq(value, "false"))
+        return COMMAND_BLOCK;
+    if (str_eq(value, "true"))
+        return COMMAND_RAW;
+    return value[0] == '@' ? COMMAND_GUARD : COMMAND_SCRIPT;
+}
+
+/* The last entry of a name counts. */
+static bool is_replaced(const struct layers *l, size_t at, size_t name_len)
+{
+    for (size_t i = at + 1; i < l->count; i++)
+        if (l->entries[i]->key == KEY_COMMANDS &&
+            strncmp(l->entries[i]->value, l->entries[at]->value, name_len + 1) == 0)
+            return true;
+    return false;
+}
+
+static int32_t collect_commands(const struct layers *l, struct arena *a, struct policy *p,
+                                abx_error **err)
+{
+    struct policy_command *commands = arena_alloc(a, l->count, sizeof *commands);
+
+    if (!commands)
+        return err_nomem(err);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct settings_entry *e = l->entries[i];
+        size_t len;
+        if (e->key != KEY_COMMANDS)
+            continue;
+        enum command_kind kind = command_read(e->value, &len);
+        if (kind == COMMAND_RAW || is_replaced(l, i, len))
+            continue;
+        struct policy_command *c = &commands[p->command_count++];
+        *c = (struct policy_command){ kind, e->origin, arena_strndup(a, e->value, len),
+                                      arena_strdup(a, e->value + len + 1),
+                                      arena_strdup(a, e->source) };
+        if (!c->name || !c->text || !c->source)
+            return err_nomem(err);
+    }
+    p->commands = commands;
+    return ABX_OK;
+}
+
 static int32_t choose_network(const struct layers *l, struct arena *a, struct policy *p,
                               abx_error **err)
 {
@@ -216,6 +263,8 @@ int32_t policy_build_layers(const struct layers *l, const char *const *guards, s
         r = collect_rules(l, guards, arena, p, err);
     if (r == ABX_OK)
         r = collect_env(l, arena, p, err);
+    if (r == ABX_OK)
+        r = collect_commands(l, arena, p, err);
     if (r == ABX_OK)
         *ret = p;
     return r;

@@ -40,6 +40,18 @@ struct policy_rule {
 
 enum network_mode { NETWORK_FILTERED, NETWORK_BLOCKED, NETWORK_ALLOWED };
 
+/* What happens when a program is called by its name. COMMAND_RAW: nothing; not in a policy. */
+enum command_kind { COMMAND_BLOCK, COMMAND_GUARD, COMMAND_SCRIPT, COMMAND_RAW };
+struct policy_command {
+    uint32_t kind; /* enum command_kind */
+    uint32_t origin;
+    const char *name;
+    const char *text;   /* GUARD: "@git"; SCRIPT: its path, as written */
+    const char *source; /* as in struct policy_rule */
+};
+/* NAME=VALUE as value_check lets it in: the kind, and the length of NAME. */
+enum command_kind command_read(const char *entry, size_t *ret_name_len);
+
 enum env_action { ENV_PASS, ENV_SET, ENV_UNSET };
 struct policy_env {
     uint32_t action; /* enum env_action; carried out in order */
@@ -70,6 +82,8 @@ struct policy {
     const char *shell;
     const struct policy_env *env;
     size_t env_count;
+    const struct policy_command *commands; /* one a name */
+    size_t command_count;
 };
 
 /*

@@ -14,6 +14,13 @@ static const struct {
     uint32_t bits;
 } presets[] = {
     { "@agents", PRESET_AGENTS },
+    { "@agents/aider", PRESET_AIDER },
+    { "@agents/claude", PRESET_CLAUDE },
+    { "@agents/codex", PRESET_CODEX },
+    { "@agents/cursor-agent", PRESET_CURSOR },
+    { "@agents/gemini", PRESET_GEMINI },
+    { "@agents/opencode", PRESET_OPENCODE },
+    { "@agents/pi", PRESET_PI },
     { "@all", PRESET_ALL },
     { "@base", PRESET_BASE },
     { "@caches", PRESET_CACHES },
@@ -27,7 +34,13 @@ static const struct {
 
 #define NAME_OF_BASE        "@base"
 #define NAME_OF_CACHES      "@caches"
-#define NAME_OF_AGENTS      "@agents"
+#define NAME_OF_AIDER       "@agents/aider"
+#define NAME_OF_CLAUDE      "@agents/claude"
+#define NAME_OF_CODEX       "@agents/codex"
+#define NAME_OF_CURSOR      "@agents/cursor-agent"
+#define NAME_OF_GEMINI      "@agents/gemini"
+#define NAME_OF_OPENCODE    "@agents/opencode"
+#define NAME_OF_PI          "@agents/pi"
 #define NAME_OF_LINT_ALL    "@lint/all"
 #define NAME_OF_LINT_GO     "@lint/go"
 #define NAME_OF_LINT_PYTHON "@lint/python"
@@ -79,8 +92,8 @@ bool preset_is_all(const char *text)
 
 const char *preset_list(void)
 {
-    return "@all @base @caches @agents @git @git-strict @lint/all @lint/ts @lint/go @lint/python, "
-           "each with '!' in front to remove it";
+    return "@all @base @caches @agents @agents/NAME @git @git-strict @lint/all @lint/ts @lint/go "
+           "@lint/python, each with '!' in front to remove it";
 }
 
 const struct preset_row *preset_row(size_t i)

@@ -80,7 +80,8 @@ static int32_t add_entry(struct settings *s, struct settings_entry entry, abx_er
         return err_new(err, ABX_E_CONFIG, "more than %d settings", SETTINGS_MAX_ENTRIES);
     if (s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 16;
-        struct settings_entry *grown = reallocarray(s->entries, capacity, sizeof *grown);
+        /* Not reallocarray, which macOS has not: the limit above keeps the product small. */
+        struct settings_entry *grown = realloc(s->entries, capacity * sizeof *grown);
         if (!grown)
             return err_nomem(err);
         s->entries = grown;

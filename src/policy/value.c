@@ -15,9 +15,17 @@
 #include "base/glob.h"
 #include "base/str.h"
 #include "policy/domain.h"
+#include "policy/groups.h"
 #include "policy/presets.h"
 #include "policy/problems.h"
 #include "policy/rule.h"
+#include "wrap/guard.h"
+
+static const char known_guards[] = "known are: "
+#define GUARD(id, name, command, shorts, longs) name " "
+#include "wrap/guards.def"
+#undef GUARD
+                                   "each for the command of its name";
 
 static const char *const type_words[] = {
     [SETTINGS_STRING] = "text",
@@ -150,9 +158,25 @@ static int32_t refuse_type(const struct schema_row *row, const char *value, abx_
     return r;
 }
 
+static int32_t check_group(const struct schema_row *row, const char *value, abx_error **err)
+{
+    if (group_find(value))
+        return ABX_OK;
+    int32_t r = refuse(row, value, "there is no such group of hosts", NULL, err);
+    const char *near = group_nearest(value);
+    err_hint(err,
+             near ? "did you mean %s? `agentbox config presets` lists the groups"
+                  : "`agentbox config presets` lists the groups",
+             near);
+    return r;
+}
+
 static int32_t check_hosts(const struct schema_row *row, const char *value, abx_error **err)
 {
     struct domain_fault fault = { NULL, NULL };
+
+    if (row->type == SETTINGS_DOMAINS && value[0] == '@')
+        return check_group(row, value, err);
     bool right = row->type == SETTINGS_DOMAINS ? domain_is_pattern(value, &fault)
                                                : !value[0] || domain_is_proxy(value, &fault);
 
@@ -167,19 +191,21 @@ static int32_t check_command(const struct schema_row *row, const char *value, ab
 {
     static const char kinds[] = "false blocks, true runs it as it is, @git guards git; a path "
                                 "to a wrapper has a '/'";
+    const struct guard_row *guard = NULL;
     const char *equals = strchr(value, '='), *rule = equals + 1;
     size_t len = (size_t)(equals - value);
-    bool git = len == 3 && memcmp(value, "git", 3) == 0;
-
     if (memchr(value, '/', len))
         return refuse(row, value, "a command is named without its directory",
                       "for example curl, not /usr/bin/curl", err);
-    if (str_eq(rule, "true") || str_eq(rule, "false") || (git && str_eq(rule, "@git")))
+    if (str_eq(rule, "true") || str_eq(rule, "false"))
         return ABX_OK;
-    if (str_eq(rule, "@git"))
-        return refuse(row, value, "@git guards git and no other command", kinds, err);
+    guard = guard_row(guard_find(rule));
+    if (guard && strlen(guard->command) == len && memcmp(value, guard->command, len) == 0)
+        return ABX_OK;
+    if (guard)
+        return refuse(row, value, "a guard is for the command that it is named after", kinds, err);
     if (rule[0] == '@')
-        return refuse(row, value, "there is no such guard", "the only one is @git, for git", err);
+        return refuse(row, value, "there is no such guard", known_guards, err);
     if (rule[0] == '$')
         return refuse(row, value, "variables are not expanded", kinds, err);
     if (!strchr(rule, '/'))

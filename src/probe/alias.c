@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "probe/inside.h"
 #include "probe/scan_state.h"
 
 #define ALIAS_MAX_FILE   ((size_t)16 << 20)
@@ -23,6 +24,7 @@ struct mount_line {
     const char *device; /* "8:1" */
     const char *root;   /* in the file system */
     const char *point;
+    size_t point_len;
     bool shared; /* another mount shows the same file system */
 };
 
@@ -56,7 +58,7 @@ static bool parse_line(struct arena *arena, const char *line, const char *end,
         if (!fields[i])
             return false;
     }
-    *ret = (struct mount_line){ fields[2], fields[3], fields[4], false };
+    *ret = (struct mount_line){ fields[2], fields[3], fields[4], strlen(fields[4]), false };
     return path_is_clean(ret->root) && path_is_clean(ret->point);
 }
 
@@ -81,11 +83,16 @@ static const struct mount_line *mount_of(const struct mount_line *lines, size_t 
                                          const char *path)
 {
     const struct mount_line *best = NULL;
+    const size_t len = strlen(path);
 
-    for (size_t i = 0; i < count; i++)
-        if (path_is_beneath(path, lines[i].point) &&
-            (!best || strlen(lines[i].point) >= strlen(best->point)))
-            best = &lines[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct mount_line *m = &lines[i];
+        /* Asked for every path and mount: most are told apart by one byte. */
+        if (m->point_len > len || (m->point[1] && path[m->point_len] && path[m->point_len] != '/'))
+            continue;
+        if (path_is_beneath(path, m->point) && (!best || m->point_len >= best->point_len))
+            best = m;
+    }
     return best;
 }
 
@@ -118,12 +125,21 @@ static int32_t add_alias(struct scan *s, const struct path_fact *fact, const cha
     return scan_add(s, rule, &where);
 }
 
+/* In a run inside another: what the outer one put there. All its masks are one file. */
+static bool is_of_outer_run(const struct mount_line *lines, size_t count,
+                            const struct mount_line *own)
+{
+    const struct mount_line *run = inside_sandbox() ? mount_of(lines, count, "/run") : NULL;
+
+    return run && str_eq(run->device, own->device);
+}
+
 static int32_t aliases_of(struct scan *s, const struct mount_line *lines, size_t count,
                           struct path_fact fact)
 {
     const struct mount_line *own = mount_of(lines, count, fact.path);
 
-    if (!own || !own->shared)
+    if (!own || !own->shared || is_of_outer_run(lines, count, own))
         return ABX_OK;
     const char *inside = transplant(s->arena, own->root, fact.path, own->point);
     if (!inside)

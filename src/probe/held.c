@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
+#include "probe/inside.h"
 #include "probe/state.h"
 
 bool held_each(int file, held_fn fn, const void *data)
@@ -62,6 +63,11 @@ static bool is_registered(const struct stat *parent, const struct stat *st)
             return true;
     }
     return false;
+}
+
+bool held_counts_as_absent(int dir, const struct stat *st)
+{
+    return held_is_placeholder(dir, st) && !inside_sandbox();
 }
 
 bool held_is_placeholder(int dir, const struct stat *st)

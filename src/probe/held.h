@@ -14,5 +14,7 @@ bool held_each(int file, held_fn fn, const void *data);
 
 /* st: the entry; dir: the directory that it is in. */
 bool held_is_placeholder(int dir, const struct stat *st);
+/* … and goes away with other runs. In a run inside another it is that one's, and stays. */
+bool held_counts_as_absent(int dir, const struct stat *st);
 
 #endif

@@ -162,7 +162,7 @@ static int enter_other(struct resolver *s, const char *name)
         return -errno;
     if (S_ISLNK(st.st_mode))
         return follow_link(s, name, &st);
-    if (held_is_placeholder(s->fd, &st))
+    if (held_counts_as_absent(s->fd, &st))
         return -ENOENT;
     if (is_last(s)) {
         s->st = st;
@@ -280,7 +280,7 @@ static bool resolve_name(struct arena *arena, const struct resolve_base *base, c
     }
     if (exists && S_ISLNK(st.st_mode))
         return false;
-    exists = exists && !held_is_placeholder(base->fd, &st);
+    exists = exists && !held_counts_as_absent(base->fd, &st);
     struct resolved found = { .path = path_join(arena, base->path, name), .exists = exists };
     if (exists) {
         found.is_dir = S_ISDIR(st.st_mode);

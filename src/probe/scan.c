@@ -10,6 +10,7 @@
  * rule lifts.
  */
 #include "probe/scan.h"
+#include "probe/inside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -80,11 +81,13 @@ int32_t scan_add(struct scan *s, const struct policy_rule *rule, const struct re
     };
 
     if (where->denied && rule->access == ACCESS_RW) {
-        if (rule->origin == ORIGIN_BUILTIN || (rule->flags & RULE_GLOB))
+        /* As if it were absent; but who asks for it now is told. */
+        if (rule->origin != ORIGIN_CALL || (rule->flags & RULE_GLOB))
             return ABX_OK;
         int32_t r = err_sys(s->err, ABX_E_IO, -EACCES, "%s %s: enter '%s'", rule->source,
                             rule->text, where->path);
         err_subject(s->err, where->path);
+        err_hint(s->err, "you may not enter it yourself, so it cannot be granted");
         return r;
     }
     fact.why = arena_printf(s->arena, "%s %s", rule->source, rule->text);
@@ -284,38 +287,6 @@ static int32_t find_procs(struct scan *s)
     return ABX_OK;
 }
 
-/* What of /run programs need: the systems of NixOS, and where resolv.conf really lies. */
-static int32_t find_keeps(struct scan *s)
-{
-    static const char *const names[] = { "/run/booted-system", "/run/current-system",
-                                         "/run/opengl-driver", "/run/opengl-driver-32" };
-    struct keep_fact *keeps = arena_alloc(s->arena, ARRAY_LEN(names) + 1, sizeof *keeps);
-    struct resolved where;
-    char target[4096];
-    size_t n = 0;
-
-    if (!keeps)
-        return err_nomem(s->err);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        ssize_t len = readlink(names[i], target, sizeof target);
-        if (len <= 0 || len == (ssize_t)sizeof target)
-            continue;
-        keeps[n] = (struct keep_fact){ .path = names[i],
-                                       .target = arena_strndup(s->arena, target, (size_t)len) };
-        if (!keeps[n++].target)
-            return err_nomem(s->err);
-    }
-    int32_t r = resolve_path(s->arena, &s->root, "/etc/resolv.conf", &where, s->err);
-    if (r != ABX_OK)
-        return r;
-    if (where.exists && !where.denied && !where.is_dir && s->facts->places[PLACE_RUN] &&
-        path_is_beneath(where.path, s->facts->places[PLACE_RUN]))
-        keeps[n++] = (struct keep_fact){ .path = where.path, .dev = where.dev, .ino = where.ino };
-    s->facts->keeps = keeps;
-    s->facts->keep_count = n;
-    return ABX_OK;
-}
-
 /* ---- rules ---- */
 
 /* Splits "~…" off: the directory that it means, and the rest, relative to it. */
@@ -373,6 +344,15 @@ static int32_t nursery_is_over(struct scan *s, const struct policy_rule *nursery
         *ret = r == ABX_OK && rest && !resolve_is_absent(&base, rest);
     }
     return r;
+}
+
+int32_t scan_locate(struct scan *s, const struct policy_rule *rule, struct resolved *ret)
+{
+    struct resolve_base base = rule->text[0] == '/' ? s->root : s->cwd;
+    const char *rest = rule->text;
+    int32_t r = rule->text[0] == '~' ? expand_home(s, rule, &base, &rest) : ABX_OK;
+
+    return r == ABX_OK ? resolve_path(s->arena, &base, rest, ret, s->err) : r;
 }
 
 static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
@@ -441,7 +421,9 @@ static int32_t protect_own(struct scan *s)
             r = protect_own_dir(s, s->home.path, table[i].below_home, table[i].access);
     }
     (void)snprintf(name, sizeof name, "agentbox-%u", s->facts->uid);
-    return r == ABX_OK ? protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE) : r;
+    if (r == ABX_OK)
+        r = protect_own_dir(s, "/var/tmp", name, ACCESS_EXCLUDE);
+    return r == ABX_OK && inside_sandbox() ? protect_own_dir(s, "/tmp", name, ACCESS_EXCLUDE) : r;
 }
 
 static int32_t add_top(struct scan *s, struct keep_fact **top, size_t *room, const char *name,
@@ -586,7 +568,9 @@ int32_t scan_facts_within(const struct scan_budget *budget, const struct policy 
     if (r == ABX_OK)
         r = find_procs(&s);
     if (r == ABX_OK)
-        r = find_keeps(&s);
+        r = scan_keeps(&s);
+    if (r == ABX_OK)
+        r = scan_commands(&s);
     if (r == ABX_OK)
         r = scan_rules(&s);
     if (r != ABX_OK)

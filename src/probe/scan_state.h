@@ -57,10 +57,14 @@ int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const cha
                       const char *path, struct resolved *ret);
 /* Resolves an absolute path, from the nearest directory that is open anyway. */
 int32_t scan_resolve(struct scan *s, const char *path, struct resolved *ret);
+/* Where a rule that is no pattern and not built in leads. */
+int32_t scan_locate(struct scan *s, const struct policy_rule *rule, struct resolved *ret);
 /* Counts one entry of a directory; ABX_E_CONFIG when there are too many. */
 int32_t scan_count(struct scan *s, const char *what);
 
-int32_t scan_aliases(struct scan *s); /* alias.c */
+int32_t scan_aliases(struct scan *s);  /* alias.c */
+int32_t scan_commands(struct scan *s); /* commands.c */
+int32_t scan_keeps(struct scan *s);    /* keeps.c */
 
 /* account.c: strings in the arena, NULL if unknown. user NULL: uid counts. */
 const char *account_home(struct arena *arena, const char *user, size_t user_len, uint32_t uid);

@@ -63,7 +63,7 @@ static int32_t refuse_pattern(struct scan *s, const struct policy_rule *rule, in
     return r;
 }
 
-/* Told to the compiler too: what comes to match later. Rows that speak of what exists have said all. */
+/* For the compiler: what comes to match later. Rules about what exists have said all. */
 static int32_t add_pattern_fact(struct scan *s, const struct policy_rule *rule, const char *start,
                                 const char *pattern)
 {

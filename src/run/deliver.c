@@ -12,6 +12,9 @@
 #include "plan/codec.h"
 #include "run/run.h"
 
+extern const char wrapper_image[] __attribute__((visibility("hidden")));
+extern const char wrapper_image_end[] __attribute__((visibility("hidden")));
+
 static int send_fds(int socket, const struct deliver_msg *msg, const int *fds, size_t count)
 {
     union {
@@ -58,15 +61,35 @@ static int32_t seal_plan(const struct plan *plan, int *ret_fd, abx_error **err)
     return ABX_OK;
 }
 
+/* The program that covers others; the place of its slot. */
+static int32_t seal_wrapper(int *ret_fd, uint32_t *ret_slot, abx_error **err)
+{
+    const size_t size = (size_t)(wrapper_image_end - wrapper_image);
+    const uint32_t empty = WRAP_EMPTY;
+    size_t slot = 0;
+
+    while (slot < size && memcmp(wrapper_image + slot, &empty, sizeof empty) != 0)
+        slot += WRAP_SLOT_BYTES;
+    int fd = slot < size ? fd_memfd("agentbox-wrapper", wrapper_image, size, false) : -ENOEXEC;
+    if (fd < 0)
+        return err_sys(err, ABX_E_SANDBOX, fd, "put the wrapper into memory");
+    *ret_fd = fd;
+    *ret_slot = (uint32_t)slot;
+    return ABX_OK;
+}
+
 int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err)
 {
-    const struct deliver_msg msg = { .kind = DELIVER_PLAN };
-    _fd_ int fd = -1;
+    struct deliver_msg msg = { .kind = DELIVER_PLAN };
+    _fd_ int fd = -1, wrapper = -1;
     int32_t code = seal_plan(plan, &fd, err);
 
+    if (code == ABX_OK && plan->word_count)
+        code = seal_wrapper(&wrapper, &msg.slot, err);
     if (code != ABX_OK)
         return code;
-    int r = send_fds(status_fd, &msg, &fd, 1);
+    const int fds[] = { fd, wrapper };
+    int r = send_fds(status_fd, &msg, fds, wrapper < 0 ? 1 : 2);
     return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the plan") : ABX_OK;
 }
 
@@ -121,4 +144,34 @@ int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2])
 void deliver_layers(char *text, size_t size, uint32_t layers)
 {
     (void)snprintf(text, size, "%u", layers);
+}
+
+int deliver_listeners(int status_fd, int fds[LISTENER_COUNT])
+{
+    for (;;) {
+        union {
+            struct cmsghdr align;
+            char bytes[CMSG_SPACE(STATUS_MAX_FDS * sizeof(int))];
+        } control;
+        struct status_msg msg = { 0 };
+        struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
+        struct msghdr header = { .msg_iov = &iov,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof control };
+        ssize_t n = recvmsg(status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        int count = 0;
+
+        if (n < 0 && (errno == EINTR || errno == ECONNRESET))
+            continue; /* its last words come after that */
+        if (n <= 0)
+            return n < 0 && errno == EAGAIN ? 0 : -1;
+        run_passed_fds(&header, fds);
+        while (count < LISTENER_COUNT && fds[count] >= 0)
+            count++;
+        if (msg.kind == STATUS_LISTENERS && count > 0)
+            return count;
+        while (count > 0)
+            fd_close(fds[--count]);
+    }
 }

@@ -30,6 +30,8 @@ int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *st
 /* Makes the placeholders and gives the registry free for others. The keeper must know of them by
  * then. */
 int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err);
+/* … also when it could not: the keeper, who may know of them already, waits for the registry. */
+void hold_unlock(struct hold *h);
 /*
  * The keeper has its registry descriptor now. It must be the only one: a lock that it holds when it
  * is killed would stay with a copy of ours, and we would wait for it forever.

@@ -98,8 +98,7 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-/* What came along; the rest is -1. */
-static void take_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
+void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(header);
 
@@ -237,7 +236,7 @@ static bool read_message(struct run *r)
         return false;
     const uint32_t kind = n >= (ssize_t)sizeof kind ? msg.status.kind : 0;
     if (kind == STATUS_VIOLATION || kind == STATUS_COUNTS) {
-        take_passed_fds(&header, fds);
+        run_passed_fds(&header, fds);
         close_passed_fds(fds);
         if (kind == STATUS_VIOLATION)
             on_violation(r, &msg.violation, (size_t)n);
@@ -252,7 +251,7 @@ static bool read_message(struct run *r)
     }
     msg.status.step[sizeof msg.status.step - 1] = '\0';
     msg.status.text[sizeof msg.status.text - 1] = '\0';
-    take_passed_fds(&header, fds);
+    run_passed_fds(&header, fds);
     handle_message(r, &msg.status, fds);
     return true;
 }
@@ -500,6 +499,7 @@ static void end_run(struct run *r)
     if (r->lifeline_fd >= 0)
         (void)shutdown(r->lifeline_fd, SHUT_RDWR);
     (void)pthread_mutex_unlock(&r->lock);
+    hold_unlock(&r->hold);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;
 }

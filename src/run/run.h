@@ -107,6 +107,10 @@ void run_forget(struct run *r);
 /* true: reaped (or waited for by somebody else). */
 bool run_reap(struct run_rest *rest, bool wait);
 
+/* The descriptors that came along with a message; the rest is -1. */
+struct msghdr;
+void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS]);
+
 /* ---- deliver.c: what goes to the launcher ---- */
 
 int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err);
@@ -115,6 +119,11 @@ int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *hold, const s
                       const char *const *state_dirs, abx_error **err);
 /* child_fds: the launcher's descriptors from 3 on. 0 or -errno. */
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
+/*
+ * Of a launcher that nobody else listens to (the exec form): reads what is there. How many listeners
+ * came, 0, or -1 once it is gone.
+ */
+int deliver_listeners(int status_fd, int fds[LISTENER_COUNT]);
 /* The second argument of the launcher. */
 void deliver_layers(char *text, size_t size, uint32_t layers);
 

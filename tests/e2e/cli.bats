@@ -176,17 +176,3 @@ assert sys.argv[1] in text' "$O"
     [ "$(grep -c canceled <<<"$output")" -eq 4 ]
     nothing_left
 }
-
-@test "the manual pages know every key, command and option" {
-    local page key
-    page=$(tr -d '\\' <"$ABX_BUILD/agentbox-config.5")
-    while read -r key _; do
-        [[ $key != *[!a-zA-Z.]* ]] || continue
-        grep -qF "fB$key" <<<"$page" || { echo "$key"; false; }
-    done < <("$AGENTBOX" help keys | sed -n 's/^ *\([a-zA-Z][a-zA-Z.]*\)  .*/\1/p')
-    page=$(tr -d '\\' <"$ABX_BUILD/agentbox.1")
-    for key in run check plan why config doctor rules proxy inside version; do
-        grep -qF "agentbox $key" <<<"$page" || { echo "$key"; false; }
-    done
-    grep -qF -- "--exclude" <<<"$page"
-}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Network: by default there is only an own, empty one; "allowed" opens internet sockets and no more.
+# Network: an own, empty one; "allowed" opens internet sockets and no more. filtered.bats has the proxy.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 load ../lib/e2e
@@ -81,9 +81,16 @@ open("port", "w").write(str(s.getsockname()[1]) + "\n"); time.sleep(600)'
     [ "$("$PAYLOAD" inet tcp 127.0.0.1 "$(cat "$W/port")")" = ECONNREFUSED ]
 }
 
-@test "filtered is refused, not treated as open" {
-    serve
-    run box --network filtered -- "$PAYLOAD" inet tcp 127.0.0.1 "$TCP"
+@test "blocked has no proxy, and nothing listens" {
+    OPTIONS+=(--network blocked)
+    refused ECONNREFUSED inet tcp 127.0.0.1 3128
+    refused ECONNREFUSED inet tcp 127.0.0.1 1080
+    run inside 'env | grep 127.0.0.1:'
+    [ "$status" -eq 1 ]
+}
+
+@test "denied hosts of a network that is not filtered are refused" {
+    run box --network allowed --deny-domain evil.example.com -- true
     [ "$status" -eq 125 ]
-    nobody_called
+    [[ $output == *"network.deniedDomains"*"--network filtered"* ]]
 }

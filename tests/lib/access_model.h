@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random sets of rules in a small world of paths, and a slow model, plainly right, of what they mean:
- * the mounts of Linux and the profile of macOS are both held against it.
+ * Random sets of rules in a small world of paths, and a slow model, plainly right, of what they
+ * mean: the mounts of Linux and the profile of macOS are both held against it.
  */
 #ifndef ABX_TESTS_ACCESS_MODEL_H
 #define ABX_TESTS_ACCESS_MODEL_H

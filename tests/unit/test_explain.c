@@ -191,7 +191,8 @@ static void the_network_is_answered_by_its_mode(void **state)
     abx_answer *a;
 
     (void)state;
-    expect_answer(NULL, "net", "example.com", false, "network.mode blocked", "--network allowed",
+    expect_answer((options){ "network.mode=blocked" }, "net", "example.com", false,
+                  "network.mode blocked", "--network filtered --allow-domain example.com",
                   "loopback");
     expect_answer((options){ "network.mode=allowed" }, "net", "[2001:db8::1]:443", true,
                   "network.mode allowed", "", NULL);
@@ -202,6 +203,28 @@ static void the_network_is_answered_by_its_mode(void **state)
     a = ask(NULL, "net", "2001:db8::1");
     assert_string_equal(abx_answer_target(a), "2001:db8::1");
     assert_int_equal(abx_answer_port(a), 0);
+    abx_answer_free(a);
+}
+
+static void a_filtered_network_is_answered_by_its_rules(void **state)
+{
+    (void)state;
+    expect_answer(NULL, "net", "example.com:80", false, "default", "--allow-domain example.com:80",
+                  "no rule names it");
+    expect_answer((options){ "network.allowedDomains=*.example.com" }, "net", "WWW.Example.com.",
+                  true, "*.example.com", "", "port 443");
+    expect_answer((options){ "network.allowedDomains=*.example.com" }, "net", "example.com:443",
+                  false, "default", "--allow-domain example.com:443", NULL);
+    expect_answer(
+        (options){ "network.allowedDomains=example.com", "network.deniedDomains=example.com:25" },
+        "net", "example.com:25", false, "example.com:25", "", "stays so");
+    expect_answer((options){ "network.allowedDomains=example.com" }, "net", "0x7f.1:80", false,
+                  "blocked", "--allow-domain 127.0.0.1:80", "internal");
+    expect_answer((options){ "network.allowedDomains=127.0.0.0/8" }, "net", "0x7f.1:80", true,
+                  "127.0.0.0/8", "", NULL);
+    abx_answer *a = ask((options){ "network.allowedDomains=example.com" }, "net", "EXAMPLE.com:1");
+    assert_string_equal(abx_answer_target(a), "example.com");
+    assert_string_equal(abx_answer_origin(a), "command line");
     abx_answer_free(a);
 }
 
@@ -259,6 +282,7 @@ int main(void)
         TEST(a_home_as_working_directory_is_told),
         TEST(odd_names_are_quoted_for_a_shell),
         TEST(the_network_is_answered_by_its_mode),
+        TEST(a_filtered_network_is_answered_by_its_rules),
         TEST(an_answer_is_json),
         TEST(nonsense_is_refused),
     };

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "policy/groups.h"
 #include "policy/policy.h"
 #include "policy/presets.h"
 
@@ -169,6 +170,78 @@ static void the_network_knows_who_chose_it(void **state)
     assert_string_equal(policy(f, NULL)->network_source, "F:1:2");
 }
 
+/* How many entries of a key there are; with a value: of that value. */
+static size_t count_of(const struct layers *l, enum settings_key key, const char *value)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->count; i++)
+        n += l->entries[i]->key == key && (!value || strcmp(l->entries[i]->value, value) == 0);
+    return n;
+}
+
+static void a_group_becomes_its_hosts_where_it_stood(void **state)
+{
+    struct fixture *f = *state;
+
+    append(f, ORIGIN_PROJECT, "network.allowedDomains", "first.example.com");
+    append(f, ORIGIN_PROJECT, "network.allowedDomains", "@pypi");
+    append(f, ORIGIN_PROJECT, "network.deniedDomains", "@npm");
+    struct layers l = merged(f, 0);
+    assert_int_equal(l.count, 1 + 2 + 2);
+    assert_string_equal(l.entries[0]->value, "first.example.com");
+    assert_string_equal(l.entries[1]->value, "files.pythonhosted.org");
+    assert_string_equal(l.entries[2]->value, "pypi.org");
+    assert_int_equal(l.entries[2]->origin, ORIGIN_PROJECT);
+    assert_string_equal(l.entries[2]->source, "network.allowedDomains (@pypi)");
+    assert_int_equal(count_of(&l, KEY_DENIED_DOMAINS, "registry.npmjs.org"), 1);
+    l = merged(f, LAYERS_SKIP(ORIGIN_PROJECT));
+    assert_int_equal(l.count, 0);
+}
+
+static void groups_hold_patterns_and_profiles_what_the_schema_allows(void **state)
+{
+    const struct group_row *group;
+    const struct profile_row *row;
+    struct fixture *f = *state;
+
+    for (size_t i = 0; (group = group_row(i)); i++)
+        append(f, ORIGIN_GLOBAL, "network.allowedDomains", group->pattern);
+    for (size_t i = 0; (row = profile_row(i)); i++) {
+        append(f, ORIGIN_GLOBAL, schema_row(row->key)->name, row->value);
+        set(f, ORIGIN_GLOBAL, "profile", row->profile);
+    }
+    assert_int_equal(settings_append(f->call, "network.allowedDomains", "@nonesuch", NULL, NULL),
+                     ABX_E_CONFIG);
+    assert_int_equal(settings_append(f->call, "network.allowedDomains", "@npm:443", NULL, NULL),
+                     ABX_E_CONFIG);
+    assert_int_equal(settings_append(f->call, "network.allowedDomains", "@", NULL, NULL),
+                     ABX_E_CONFIG);
+}
+
+static void the_profile_that_counts_becomes_its_entries(void **state)
+{
+    struct fixture *f = *state;
+
+    set(f, ORIGIN_GLOBAL, "profile", "claude");
+    set(f, ORIGIN_PROJECT, "profile", "codex");
+    set(f, ORIGIN_SYSTEM, "network.mode", "blocked");
+    struct layers l = merged(f, 0);
+    assert_int_equal(count_of(&l, KEY_ALLOWED_DOMAINS, "api.openai.com"), 1);
+    assert_int_equal(count_of(&l, KEY_ALLOWED_DOMAINS, "api.anthropic.com"), 0);
+    assert_int_equal(l.last[KEY_ENV_PASS]->origin, ORIGIN_PROJECT);
+    assert_string_equal(l.last[KEY_ENV_PASS]->source, "profile (profile codex)");
+    assert_int_equal(policy(f, NULL)->presets & PRESET_AGENTS, PRESET_CODEX);
+    l = merged(f, LAYERS_SKIP(ORIGIN_PROJECT));
+    assert_int_equal(count_of(&l, KEY_ALLOWED_DOMAINS, "api.openai.com"), 0);
+    assert_int_equal(count_of(&l, KEY_ALLOWED_DOMAINS, "api.anthropic.com"), 1);
+    assert_int_equal(l.last[KEY_ENV_PASS]->origin, ORIGIN_GLOBAL);
+    assert_int_equal(settings_set(f->call, "profile", "none", NULL, NULL), ABX_OK);
+    l = merged(f, 0);
+    assert_int_equal(count_of(&l, KEY_ALLOWED_DOMAINS, NULL), 0);
+    assert_int_equal(count_of(&l, KEY_ENV_PASS, NULL), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
@@ -180,6 +253,9 @@ int main(void)
         TEST(preset_toggles_are_read_in_the_order_of_the_layers),
         TEST(guards_become_ceilings_taken_literally),
         TEST(the_network_knows_who_chose_it),
+        TEST(a_group_becomes_its_hosts_where_it_stood),
+        TEST(groups_hold_patterns_and_profiles_what_the_schema_allows),
+        TEST(the_profile_that_counts_becomes_its_entries),
     };
 
     return cmocka_run_group_tests_name("layers", tests, NULL, NULL);

@@ -277,20 +277,19 @@ static void proxy_domains_need_their_proxy(void **state)
 static void keys_that_cannot_be_kept_are_refused(void **state)
 {
     static const char *const refused[] = {
-        "{\"commands\":{\"rm\":false}}",
         "{\"docker\":true}",
         "{\"network\":{\"allowLocalBinding\":false}}",
         "{\"network\":{\"allowUnixSockets\":[\"/s\"]}}",
-        "{\"network\":{\"mitmProxy\":{\"socketPath\":\"/s\"}}}",
-        "{\"network\":{\"mitmProxy\":{\"domains\":[\"x.org\"]}}}",
-        "{\"network\":{\"upstreamProxy\":\"http://p:1\"}}",
-        "{\"network\":{\"mode\":\"allowed\",\"allowedDomains\":[\"x.org\"]}}",
         "{\"network\":{\"mode\":\"allowed\",\"deniedDomains\":[\"x.org\"]}}",
     };
     static const char *const kept[] = {
-        "{\"docker\":false,\"commands\":{},\"filesystem\":{\"allowGitConfig\":true}}",
+        "{\"docker\":false,\"commands\":{\"rm\":false,\"npm\":\"@npm\"},\"filesystem\":{\"allowGitConfig\":true}}",
         "{\"network\":{\"allowLocalBinding\":true,\"upstreamProxy\":\"\",\"allowedDomains\":[]}}",
         "{\"network\":{\"mode\":\"blocked\",\"allowedDomains\":[\"x.org\"]}}",
+        "{\"network\":{\"mode\":\"allowed\",\"allowedDomains\":[\"x.org\"]}}",
+        "{\"network\":{\"mode\":\"filtered\",\"deniedDomains\":[\"x.org\"]}}",
+        "{\"network\":{\"upstreamProxy\":\"http://p:1\"}}",
+        "{\"network\":{\"mitmProxy\":{\"socketPath\":\"/s\",\"domains\":[\"x.org\"]}}}",
     };
 
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seatbelt profiles, asked through an evaluator of their language: random policies against the model
- * that the mounts of Linux are held against, and what an attacker would try by hand.
+ * Seatbelt profiles, asked through an evaluator of their language: random policies against the
+ * model that the mounts of Linux are held against, and what an attacker would try by hand.
  */
 #include "lib/access_model.h"
 #include "lib/sbpl.h"
@@ -213,6 +213,16 @@ static void absent_names_stay_absent_in_any_spelling(void **state)
         "/w/.s\xc3\x9ft",
         "/w/.ss\xef\xac\x86",
         "/w/.SSST",
+        "/w/caf\xc3\xa9",
+        "/w/cafe\xcc\x81",
+        "/w/CAFE\xcc\x81",
+        "/w/Stra\xc3\x9f"
+        "e/x",
+        "/w/STRASSE",
+        "/w/strasse/x",
+        "/w/nai\xcc\x88ve",
+        "/w/na\xc3\xafve",
+        "/w/\xe6\x97\xa5\xe6\x9c\xac",
     };
     struct facts_case c;
 
@@ -222,6 +232,14 @@ static void absent_names_stay_absent_in_any_spelling(void **state)
     case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, "/w/.config/x", "/w");
     case_rule(&c, ACCESS_EXCLUDE, ORIGIN_CALL, 0, "/w/.hooks", "/w");
     case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, "/w/.ssst", "/w");
+    case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, "/w/caf\xc3\xa9", "/w");
+    case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, "/w/nai\xcc\x88ve", "/w");
+    case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0,
+              "/w/Stra\xc3\x9f"
+              "e",
+              "/w");
+    case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, "/w/\xe6\x97\xa5\xe6\x9c\xac", "/w");
+    case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, "/w/deep/sub/.hooks", "/w/deep/sub");
     struct sbpl *p = profile(&c);
     for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
         if (can(p, "file-write-create", spellings[i]))
@@ -229,7 +247,10 @@ static void absent_names_stay_absent_in_any_spelling(void **state)
     assert_true(can(p, "file-write-create", "/w/.configs"));
     assert_true(can(p, "file-write-create", "/w/config"));
     assert_true(can(p, "file-write-create", "/w/sub/.config"));
+    assert_true(can(p, "file-write-create", "/w/cafe") && can(p, "file-write-create", "/w/Strase"));
     assert_false(can(p, "file-write-unlink", "/w"));
+    assert_false(can(p, "file-write-unlink", "/w/deep") ||
+                 can(p, "file-write-unlink", "/w/deep/sub"));
     sbpl_free(p);
     case_done(&c);
 }
@@ -435,8 +456,19 @@ static void the_network_follows_its_mode(void **state)
         assert_false(can(p, "network-outbound", "/private/tmp/com.apple.launchd.x/Listeners"));
         sbpl_free(p);
     }
+    static const char *const sockets[] = { "/private/var/run/a \"b\".sock" };
+    c.policy.network = NETWORK_BLOCKED;
+    struct sbpl *p = profile_of(
+        &c,
+        &(struct seatbelt_request){ .local_binding = true, .sockets = sockets, .socket_count = 1 });
+    assert_true(can(p, "network-outbound", sockets[0]));
+    assert_false(can(p, "network-outbound", "/private/var/run/a"));
+    assert_true(reaches(p, "network-bind", "tcp localhost:80"));
+    assert_false(reaches(p, "network-bind", "tcp 192.0.2.1:80"));
+    assert_false(reaches(p, "network-outbound", "tcp localhost:80"));
+    sbpl_free(p);
     c.policy.unix_sockets = true;
-    struct sbpl *p = profile(&c);
+    p = profile(&c);
     assert_true(can(p, "network-outbound", "/private/var/run/docker.sock"));
     sbpl_free(p);
     case_done(&c);

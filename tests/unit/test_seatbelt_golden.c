@@ -275,7 +275,9 @@ static void profiles_equal_the_golden_files(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(goldens); i++) {
         const struct golden *g = &goldens[i];
-        const struct seatbelt_request request = { g->tty, g->tag };
+        const struct seatbelt_request request = { .tty = g->tty,
+                                                  .tag = g->tag,
+                                                  .local_binding = !str_eq(g->name, "nothing") };
         struct mac m = { 0 };
         struct buf got;
         abx_error *err = NULL;

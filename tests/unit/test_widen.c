@@ -84,7 +84,7 @@ static void writing_in_the_project_needs_no_trust(void **state)
 static void each_loosened_value_is_named(void **state)
 {
     static const char *const table[][2] = {
-        { "{ \"network\": true }", "network.mode becomes allowed (it is blocked)" },
+        { "{ \"network\": true }", "network.mode becomes allowed (it is filtered)" },
         { "{ \"preset\": \"development\" }", "network.mode becomes allowed" },
         { "{ \"preset\": \"development\" }", "fallbackPolicy becomes warn (it is strict)" },
         { "{ \"fallbackPolicy\": \"warn\" }", "fallbackPolicy becomes warn" },

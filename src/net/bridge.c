@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bridge: a link for each client, which first dials and then relays (relay.h).
+ *
+ * Both descriptors are watched from the beginning, edge-triggered; what the loop says before the
+ * target is connected is kept in the relay's flags. A client that goes away while we dial ends the
+ * link. The listener rests while there are as many links as there may be, while there is no socket
+ * to dial with, and for a moment after accept failed for another reason (no descriptors), so that
+ * it never spins.
+ *
+ * Trusts its owner; looks at no byte.
+ */
+#include "net/bridge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+
+#include "base/fd.h"
+#include "net/relay.h"
+
+#define ACCEPT_ROUND 16
+#define RETRY_NS     (100 * NSEC_PER_MSEC)
+
+struct link {
+    struct bridge *bridge;
+    struct link *next, **prev;
+    struct loop_io client, target;
+    struct loop_timer deadline; /* of the dial */
+    struct loop_task task;
+    struct relay relay;
+    bool connected;
+};
+
+struct bridge {
+    struct loop *loop;
+    struct bridge_config config;
+    struct loop_io listener;
+    struct loop_timer retry;
+    struct loop_task settle;
+    struct relay_pool pool;
+    struct link *links;
+    size_t count;
+    int waiting; /* a client for which there was no socket; -1: none */
+    bool resting, stopping;
+};
+
+/* ---- links ---- */
+
+static void link_free(struct link *l)
+{
+    struct bridge *b = l->bridge;
+
+    loop_close(b->loop, &l->client);
+    loop_close(b->loop, &l->target);
+    loop_timer_clear(b->loop, &l->deadline);
+    loop_unpost(b->loop, &l->task);
+    relay_done(&l->relay);
+    *l->prev = l->next;
+    if (l->next)
+        l->next->prev = l->prev;
+    b->count--;
+    free(l);
+    loop_post(b->loop, &b->settle);
+}
+
+static void link_pump(struct link *l)
+{
+    enum relay_step step = relay_pump(&l->relay);
+
+    if (step == RELAY_MORE)
+        loop_post(l->bridge->loop, &l->task);
+    else if (step != RELAY_WAIT)
+        link_free(l);
+}
+
+static void task_run(struct loop_task *task)
+{
+    link_pump(CONTAINER_OF(task, struct link, task));
+}
+
+static void client_ready(struct loop_io *io, unsigned events)
+{
+    struct link *l = CONTAINER_OF(io, struct link, client);
+
+    relay_ready(&l->relay, RELAY_CLIENT, events);
+    if (l->connected)
+        link_pump(l);
+    else if (events & LOOP_GONE)
+        link_free(l);
+}
+
+static void target_ready(struct loop_io *io, unsigned events)
+{
+    struct link *l = CONTAINER_OF(io, struct link, target);
+    socklen_t len = sizeof(int);
+    int error = 0;
+
+    if (!l->connected && (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error)) {
+        link_free(l);
+        return;
+    }
+    relay_ready(&l->relay, RELAY_SERVER, events);
+    l->connected = true;
+    loop_timer_clear(l->bridge->loop, &l->deadline);
+    link_pump(l);
+}
+
+static void dial_expired(struct loop_timer *timer)
+{
+    link_free(CONTAINER_OF(timer, struct link, deadline));
+}
+
+static int dial(const struct bridge *b, int fd)
+{
+    static const int on = 1;
+
+    if (b->config.to.ss_family != AF_UNIX)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(fd, (const struct sockaddr *)&b->config.to, b->config.to_len) < 0 &&
+        errno != EINPROGRESS)
+        return -errno;
+    return 0;
+}
+
+/* Takes both. 0 or -errno. */
+static int link_new(struct bridge *b, int client_fd, int target_fd)
+{
+    _fd_ int client = client_fd;
+    _fd_ int target = target_fd;
+    int r = fcntl(target, F_SETFL, O_NONBLOCK) < 0 ? -errno : dial(b, target);
+    struct link *l = r == 0 ? calloc(1, sizeof *l) : NULL;
+
+    if (!l)
+        return r < 0 ? r : -ENOMEM;
+    l->bridge = b;
+    l->client = (struct loop_io){ .fd = client, .ready = client_ready };
+    l->target = (struct loop_io){ .fd = target, .ready = target_ready };
+    l->deadline.expired = dial_expired;
+    l->task.run = task_run;
+    relay_init(&l->relay, &b->pool, client, target);
+    r = loop_add(b->loop, &l->client, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
+    if (r == 0)
+        r = loop_add(b->loop, &l->target, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
+    if (r < 0) {
+        free(l);
+        return r;
+    }
+    (void)TAKE_FD(client);
+    (void)TAKE_FD(target);
+    loop_timer_set(b->loop, &l->deadline, loop_now(b->loop) + b->config.dial_ns);
+    l->next = b->links;
+    l->prev = &b->links;
+    if (l->next)
+        l->next->prev = &l->next;
+    b->links = l;
+    b->count++;
+    return 0;
+}
+
+/* ---- the listener ---- */
+
+static void rest(struct bridge *b, bool resting)
+{
+    if (b->resting == resting || b->stopping)
+        return;
+    b->resting = resting;
+    loop_change(b->loop, &b->listener, resting ? 0 : LOOP_READ);
+}
+
+static void rest_a_moment(struct bridge *b)
+{
+    rest(b, true);
+    loop_timer_set(b->loop, &b->retry, loop_now(b->loop) + RETRY_NS);
+}
+
+static int take_socket(const struct bridge *b)
+{
+    if (b->config.take_socket)
+        return b->config.take_socket(b->config.user);
+    int fd = socket(b->config.to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+/* The client gets its link, or waits until there is a socket for it. */
+static bool serve(struct bridge *b, int client)
+{
+    int target = take_socket(b);
+
+    if (target == -EAGAIN) {
+        b->waiting = client;
+        rest(b, true);
+        return false;
+    }
+    if (target >= 0)
+        (void)link_new(b, client, target);
+    else
+        fd_close(client);
+    return true;
+}
+
+/* False: not now, or nobody is there. */
+static bool accept_one(struct bridge *b)
+{
+    if (b->count >= b->config.connections) {
+        rest(b, true);
+        return false;
+    }
+    int client = accept4(b->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (client >= 0)
+        return serve(b, client);
+    if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+        rest_a_moment(b);
+    return false;
+}
+
+static void listener_ready(struct loop_io *io, unsigned events)
+{
+    struct bridge *b = CONTAINER_OF(io, struct bridge, listener);
+
+    (void)events;
+    for (unsigned i = 0; i < ACCEPT_ROUND && accept_one(b); i++)
+        continue;
+}
+
+void bridge_resume(struct bridge *b)
+{
+    if (b->stopping || (b->waiting >= 0 && !serve(b, TAKE_FD(b->waiting))))
+        return;
+    rest(b, false);
+}
+
+static void retry(struct loop_timer *timer)
+{
+    bridge_resume(CONTAINER_OF(timer, struct bridge, retry));
+}
+
+/* After a link went. */
+static void settle(struct loop_task *task)
+{
+    struct bridge *b = CONTAINER_OF(task, struct bridge, settle);
+
+    if (!b->stopping)
+        bridge_resume(b);
+    else if (b->count == 0 && b->config.ended)
+        b->config.ended(b->config.user);
+}
+
+/* ---- life ---- */
+
+int bridge_new(struct loop *loop, const struct bridge_config *config, struct bridge **ret)
+{
+    _fd_ int listener = config->listener;
+    struct bridge *b = calloc(1, sizeof *b);
+
+    if (!b)
+        return -ENOMEM;
+    b->loop = loop;
+    b->config = *config;
+    b->config.connections = config->connections ? config->connections : BRIDGE_CONNECTIONS;
+    b->config.dial_ns = config->dial_ns ? config->dial_ns : BRIDGE_DIAL_NS;
+    b->listener = (struct loop_io){ .fd = listener, .ready = listener_ready };
+    b->waiting = -1;
+    b->retry.expired = retry;
+    b->settle.run = settle;
+    b->pool.chunk = BRIDGE_CHUNK;
+    int r = fcntl(listener, F_SETFL, O_NONBLOCK) < 0 ? -errno
+                                                     : loop_add(loop, &b->listener, LOOP_READ);
+    if (r < 0) {
+        free(b);
+        return r;
+    }
+    (void)TAKE_FD(listener);
+    *ret = b;
+    return 0;
+}
+
+static void close_links(struct bridge *b, bool all)
+{
+    struct link *l = b->links;
+
+    while (l) {
+        struct link *next = l->next;
+
+        if (all || !l->connected)
+            link_free(l);
+        l = next;
+    }
+}
+
+void bridge_stop(struct bridge *b)
+{
+    if (b->stopping)
+        return;
+    b->stopping = true;
+    loop_close(b->loop, &b->listener);
+    loop_timer_clear(b->loop, &b->retry);
+    fd_close(TAKE_FD(b->waiting));
+    close_links(b, false);
+    loop_post(b->loop, &b->settle);
+}
+
+void bridge_cut(struct bridge *b)
+{
+    bridge_stop(b);
+    close_links(b, true);
+}
+
+void bridge_free(struct bridge *b)
+{
+    if (!b)
+        return;
+    bridge_cut(b);
+    loop_unpost(b->loop, &b->settle);
+    relay_pool_done(&b->pool);
+    free(b);
+}
+
+size_t bridge_connections(const struct bridge *b)
+{
+    return b->count;
+}

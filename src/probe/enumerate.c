@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Landlock knows grants for whole trees and no exceptions. Where something below a directory is not
+ * granted, the directory is not either, but each of its entries beside the exception: so what is in
+ * the way costs rights on the directories above it, and what is made there later has none. It is
+ * never more than was asked for:
+ *
+ *   read-only below writable     nothing can be made, removed or renamed in the directories above it
+ *   hidden below readable        the directories above cannot be listed if a directory is hidden;
+ *                                what is made in them later cannot be read
+ *   a program that is blocked    what is added beside it later cannot be executed
+ *
+ * Each right is looked at by itself. Trusts that the plan's paths are canonical. Refuses a tree with
+ * more entries beside exceptions than a plan has rules.
+ */
+#include "probe/enumerate.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "plan/view.h"
+
+struct enumerator {
+    const struct facts *facts;
+    struct arena *arena;
+    struct view view;
+    struct landlock_rule *rules;
+    size_t count, room;
+    uint32_t grant; /* the right that is being looked at */
+    abx_error **err;
+};
+
+static int32_t add_rule(struct enumerator *e, uint32_t grant, const char *path)
+{
+    if (e->count == e->room) {
+        size_t room = e->room ? 2 * e->room : 64;
+        struct landlock_rule *grown = arena_alloc(e->arena, room, sizeof *grown);
+        if (!grown)
+            return err_nomem(e->err);
+        if (e->count)
+            memcpy(grown, e->rules, e->count * sizeof *grown);
+        e->rules = grown;
+        e->room = room;
+    }
+    if (e->count == PLAN_MAX_RULES) {
+        int32_t r = err_new(e->err, ABX_E_CONFIG,
+                            "grant what lies beside '%s': more than %u entries", path,
+                            PLAN_MAX_RULES);
+        err_subject(e->err, path);
+        err_hint(e->err, "put what is denied into a directory of its own");
+        return r;
+    }
+    e->rules[e->count++] = (struct landlock_rule){ grant, MOUNT_OPTIONAL, path };
+    return ABX_OK;
+}
+
+/* Without mounts, what every run has anew is the outer sandbox's. */
+static bool is_place(const struct enumerator *e, const char *path)
+{
+    for (size_t i = 0; i < PLACE_COUNT; i++)
+        if (e->facts->places[i] && str_eq(e->facts->places[i], path))
+            return true;
+    return false;
+}
+
+static bool op_hides(const struct enumerator *e, const struct mount_op *op)
+{
+    if (op->kind == MOUNT_MASK_FILE || op->kind == MOUNT_MASK_DIR)
+        return !is_place(e, op->path) && !path_is_beneath(op->path, "/proc");
+    return op->kind == MOUNT_TMPFS && (op->flags & MOUNT_SEAL) && !is_place(e, op->path);
+}
+
+static bool op_opens(const struct mount_op *op)
+{
+    return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_PIN ||
+           (op->kind == MOUNT_TMPFS && !(op->flags & MOUNT_SEAL));
+}
+
+static bool is_blocked(const struct enumerator *e, const char *path)
+{
+    for (size_t i = 0; i < e->facts->command_count; i++) {
+        const struct command_fact *c = &e->facts->commands[i];
+        for (size_t j = 0; j < c->target_count && c->rule->kind == COMMAND_BLOCK; j++) {
+            const struct target_fact *t = &e->facts->targets[c->targets[j]];
+            if (str_eq(t->real ? t->real : t->path, path))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an operation of the plan has a say about the right. */
+static bool op_counts(const struct enumerator *e, const struct mount_op *op)
+{
+    if (op->kind == MOUNT_BIND_RO || op->kind == MOUNT_BIND_RW || op->kind == MOUNT_PIN)
+        return true;
+    return op_hides(e, op) || op_opens(op);
+}
+
+static bool is_granted(const struct enumerator *e, const char *path)
+{
+    const struct mount_op *op = NULL;
+
+    if (e->grant == GRANT_EXEC && is_blocked(e, path))
+        return false;
+    for (size_t i = 0; i < e->view.count; i++) { /* the deepest comes last */
+        const struct mount_op *o = e->view.entries[i].op;
+        if (op_counts(e, o) && path_is_beneath(path, o->path))
+            op = o;
+    }
+    if (e->grant == GRANT_CHANGE)
+        return op && op_opens(op);
+    return !op || !op_hides(e, op) || (e->grant == GRANT_LIST && op->kind == MOUNT_MASK_FILE);
+}
+
+static bool blocks_below(const struct enumerator *e, const char *path)
+{
+    for (size_t i = 0; e->grant == GRANT_EXEC && i < e->facts->target_count; i++) {
+        const struct target_fact *t = &e->facts->targets[i];
+        const char *real = t->real ? t->real : t->path;
+        if (!str_eq(real, path) && path_is_beneath(real, path) && is_blocked(e, real))
+            return true;
+    }
+    return false;
+}
+
+/* Something below decides otherwise. */
+static bool differs_below(const struct enumerator *e, const char *path, bool granted)
+{
+    for (size_t i = 0; i < e->view.count; i++) {
+        const struct mount_op *op = e->view.entries[i].op;
+        if (op_counts(e, op) && !str_eq(op->path, path) && path_is_beneath(op->path, path) &&
+            is_granted(e, op->path) != granted)
+            return true;
+    }
+    return blocks_below(e, path);
+}
+
+static int32_t grant_tree(struct enumerator *e, const char *path);
+
+static int32_t grant_entries(struct enumerator *e, const char *path)
+{
+    int fd = fd_open_path(AT_FDCWD, path);
+    int readable = fd < 0 ? fd : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = fd < 0 ? -fd : errno;
+    int32_t r = ABX_OK;
+
+    if (fd >= 0)
+        fd_close(fd);
+    DIR *dir = readable < 0 ? NULL : fdopendir(readable);
+    if (!dir) {
+        if (readable >= 0)
+            fd_close(readable);
+        /* What we cannot list, the command cannot either; and a file has no entries. */
+        return error == ENOMEM ? err_nomem(e->err) : ABX_OK;
+    }
+    const struct dirent *entry;
+    while (r == ABX_OK && (entry = readdir(dir))) {
+        if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") || entry->d_type == DT_LNK)
+            continue;
+        const char *child = path_join(e->arena, path, entry->d_name);
+        r = child ? grant_tree(e, child) : err_nomem(e->err);
+    }
+    (void)closedir(dir);
+    return r;
+}
+
+static int32_t grant_tree(struct enumerator *e, const char *path)
+{
+    bool granted = is_granted(e, path);
+
+    if (differs_below(e, path, granted))
+        return grant_entries(e, path);
+    return granted ? add_rule(e, e->grant, path) : ABX_OK;
+}
+
+int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct plan *plan,
+                        abx_error **err)
+{
+    static const uint32_t reading[] = { GRANT_FILES, GRANT_LIST, GRANT_EXEC };
+    struct enumerator e = { .facts = facts, .arena = arena, .err = err };
+    int32_t r = view_make(plan, arena, &e.view, err);
+
+    for (size_t i = 0; i < ARRAY_LEN(reading) && r == ABX_OK; i++) {
+        e.grant = reading[i];
+        r = grant_tree(&e, "/");
+    }
+    e.grant = GRANT_CHANGE;
+    for (size_t i = 0; i < e.view.count && r == ABX_OK; i++)
+        if (op_opens(e.view.entries[i].op) && e.view.entries[i].op->kind != MOUNT_PIN)
+            r = grant_tree(&e, e.view.entries[i].op->path);
+    for (uint32_t i = 0; i < plan->rule_count && r == ABX_OK; i++)
+        if (plan->rules[i].grant == GRANT_DEVICE || str_eq(plan->rules[i].path, "/dev/shm"))
+            r = add_rule(&e, plan->rules[i].grant, plan->rules[i].path);
+    if (r != ABX_OK)
+        return r;
+    plan->rules = e.rules;
+    plan->rule_count = (uint32_t)e.count;
+    return ABX_OK;
+}

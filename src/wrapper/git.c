@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What only git itself can say about its command line, asked of the real one with the same options
+ * and the same environment: what an alias stands for (whatever way it was set), and which repository
+ * is meant. Asked only where it matters: for a name that is no command of git's, and for a command
+ * that would be stopped in a private /tmp.
+ */
+#include <asm/signal.h>
+#include <linux/stat.h>
+
+#include "wrap/words.h"
+#include "wrapper/wrapper.h"
+
+#define ANSWER_BYTES 8192
+
+/* What the child does; ends in exec or in 127. */
+static ATTR_NORETURN void become_git(const struct wrapper *w, const char *const *argv, int out)
+{
+    long null = TRY4(__NR_openat, SYS_AT_FDCWD, "/dev/null", SYS_O_RDWR, 0);
+
+    if (null >= 0) {
+        (void)TRY3(__NR_dup3, null, 0, 0);
+        (void)TRY3(__NR_dup3, null, 2, 0);
+    }
+    if (TRY3(__NR_dup3, out, 1, 0) >= 0)
+        (void)TRY3(__NR_execve, w->real, argv, w->envp);
+    launcher_exit(127);
+}
+
+/* The length of what git printed, or -1 if it failed or said too much. */
+static long ask_git(const struct wrapper *w, const char *const *argv, char answer[ANSWER_BYTES])
+{
+    int ends[2], status = -1;
+    long len = 0, n = -1;
+
+    if (TRY2(__NR_pipe2, ends, SYS_O_CLOEXEC) < 0)
+        return -1;
+    long pid = TRY5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0)
+        become_git(w, argv, ends[1]);
+    file_close(ends[1]);
+    while (pid > 0 && len < ANSWER_BYTES - 1) {
+        n = TRY3(__NR_read, ends[0], answer + len, (size_t)(ANSWER_BYTES - 1 - len));
+        if (n <= 0)
+            break;
+        len += n;
+    }
+    file_close(ends[0]);
+    while (pid > 0 && TRY4(__NR_wait4, pid, &status, 0, 0) == -EINTR)
+        ;
+    if (pid < 0 || n != 0 || status != 0)
+        return -1;
+    answer[len] = '\0';
+    return len;
+}
+
+/* git's options before the subcommand, then these words. */
+static const char **question(const struct guard_call *call, const char *const *words, size_t count)
+{
+    size_t next, n = 0;
+
+    if (!git_find_verb(call, &next))
+        return NULL;
+    bool dashed = next == 1; /* called as git-VERB: there are none */
+    size_t end = dashed ? 1 : next - 1;
+    const char **argv = wrapper_alloc(end + count + 1, sizeof *argv);
+
+    if (!argv)
+        return NULL;
+    argv[n++] = "git";
+    for (size_t i = 1; i < end; i++)
+        argv[n++] = call->argv[i];
+    for (size_t i = 0; i < count; i++)
+        argv[n++] = words[i];
+    return argv;
+}
+
+/* The call with the alias in the place of its name; false: it is none. */
+static bool expand_alias(const struct wrapper *w, struct guard_call *call, size_t at,
+                         struct guard_verdict *ret)
+{
+    char key[300] = "alias.", answer[ANSWER_BYTES];
+    const char *const words[] = { "config", "--get", key };
+
+    text_append(key, sizeof key, call->argv[at]);
+    const char **argv = question(call, words, ARRAY_LEN(words));
+    long len = argv && text_len(call->argv[at]) < 256 ? ask_git(w, argv, answer) : -1;
+    if (len <= 0)
+        return false;
+    if (answer[0] == '!') {
+        git_judge_text(answer + 1, 0, ret);
+        return false;
+    }
+    char *text = wrapper_alloc((size_t)len + 1, 1);
+    const char **expanded = wrapper_alloc(call->argc + (size_t)len + 1, sizeof *expanded);
+    if (!text || !expanded)
+        return false;
+    long count = git_split_alias(answer, (size_t)len, text, expanded + at, (size_t)len);
+    if (count <= 0)
+        return false;
+    for (size_t i = 0; i < at; i++)
+        expanded[i] = call->argv[i];
+    for (size_t i = at + 1; i < call->argc; i++)
+        expanded[(size_t)count + i - 1] = call->argv[i];
+    call->argc += (size_t)count - 1;
+    call->argv = expanded;
+    return true;
+}
+
+/* Where git looks for files: the directories of all -C, one after the other. */
+static long open_place(const struct guard_call *call)
+{
+    long dir = SYS_AT_FDCWD;
+    size_t next;
+
+    if (!git_find_verb(call, &next))
+        return dir;
+    for (size_t i = 1; i + 2 < next; i++) {
+        if (words_same(call->argv[i], "-C") && call->argv[i + 1][0])
+            dir = TRY4(__NR_openat, dir, call->argv[i + 1],
+                       SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
+        if (dir < 0 && dir != SYS_AT_FDCWD)
+            return dir;
+        i += git_is_global(call->argv[i]) ? 1 : 0;
+    }
+    return dir;
+}
+
+static bool names_a_file(const struct guard_call *call, size_t at)
+{
+    const char *word = call->argv[at];
+    struct statx st;
+
+    if (word[0] == ':' || words_find(word, '*') || words_find(word, '?') || words_find(word, '['))
+        return true; /* patterns; no branch can be called that */
+    long dir = open_place(call);
+    if (dir < 0 && dir != SYS_AT_FDCWD)
+        return false;
+    return TRY5(__NR_statx, dir, word, SYS_AT_NOFOLLOW, STATX_TYPE, &st) == 0;
+}
+
+/* All of the repository is in the private /tmp, which goes with the run. */
+static bool is_private(const struct wrapper *w, const struct guard_call *call)
+{
+    static const char *const words[] = { "rev-parse", "--path-format=absolute", "--git-common-dir",
+                                         "--show-toplevel" };
+    char answer[ANSWER_BYTES];
+    size_t lines = 0, tmp = text_len(w->tmp);
+
+    if (!tmp)
+        return false;
+    const char **argv = question(call, words, ARRAY_LEN(words));
+    if (!argv || ask_git(w, argv, answer) <= 0)
+        return false;
+    for (const char *line = answer; *line; lines++) {
+        if (!text_has_prefix(line, w->tmp) || line[tmp] != '/')
+            return false;
+        while (*line && *line != '\n')
+            line++;
+        line += *line == '\n';
+    }
+    return lines == 2;
+}
+
+void wrapper_judge_git(const struct wrapper *w, struct guard_verdict *ret)
+{
+    struct guard_call call = { w->argc, w->argv, w->envp, 0 };
+
+    for (int i = 0; i < GIT_MAX_ALIASES; i++) {
+        git_judge(&call, ret);
+        if (ret->action != GUARD_ALIAS || !expand_alias(w, &call, ret->word, ret))
+            break;
+    }
+    if (ret->action == GUARD_IF_FILE && names_a_file(&call, ret->word))
+        ret->action = GUARD_STOP;
+    if (ret->action == GUARD_STOP && ret->is_local && is_private(w, &call))
+        ret->action = GUARD_RUN;
+}

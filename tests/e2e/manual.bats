@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016
+# The manual pages: complete, clean, their claims backed by tests that exist, their examples run.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+}
+
+teardown() {
+    life_teardown
+}
+
+pages() {
+    find "$ABX_BUILD" -maxdepth 1 -name 'agentbox*.[1578]' -o -maxdepth 1 -name libagentbox.3
+}
+
+# The page as text, without escapes.
+text_of() {
+    sed 's/\\f[BIR]//g; s/\\(aq/'\''/g; s/\\(ti/~/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\e/\\/g; s/\\-/-/g' "$ABX_BUILD/$1"
+}
+
+@test "every page renders without a word from mandoc" {
+    command -v mandoc >/dev/null || skip "mandoc: not installed"
+    local page
+    for page in $(pages); do
+        [[ $(head -1 "$page") != .so* ]] || continue
+        run mandoc -T lint -W style "$page"
+        echo "$output"
+        [[ $status -eq 0 && -z $output ]]
+    done
+}
+
+@test "there is a page for every command, with every option of its help" {
+    local name option
+    while read -r name option; do
+        [ -e "$ABX_BUILD/agentbox-$name.1" ]
+        [ -z "$option" ] || text_of "agentbox-$name.1" | grep -qF -- "--$option" || { echo "$name $option"; false; }
+        text_of agentbox.1 | grep -qF "agentbox-$name(1)"
+    done < <("$AGENTBOX" help --json | python3 -c '
+import json, sys
+for c in json.load(sys.stdin)["commands"]:
+    for o in c["options"] or [{"long": ""}]:
+        print(c["name"], o["long"] or "")')
+}
+
+@test "the pages of section 5 and 7 have every key and every rule, those of section 3 every function" {
+    local name
+    while read -r name; do
+        text_of agentbox-config.5 | grep -q "^$name (" || { echo "$name"; false; }
+    done < <("$AGENTBOX" help --json keys | python3 -c 'import json,sys; [print(k["name"]) for k in json.load(sys.stdin)["keys"]]')
+    while read -r name; do
+        text_of agentbox-rules.7 | grep -q "^$name (" || { echo "$name"; false; }
+    done < <("$AGENTBOX" rules --json | python3 -c 'import json,sys; [print(r["name"]) for r in json.load(sys.stdin)]')
+    while read -r name; do
+        grep -qF "$name" "$ABX_BUILD/libagentbox.3" || { echo "$name"; false; }
+        grep -qxF ".so man3/libagentbox.3" "$ABX_BUILD/$name.3"
+    done < <(grep -o 'abx_[a-z_]*' "$ABX_SOURCE/src/libagentbox.map")
+}
+
+@test "every claim of agentbox-security(7) names tests that exist" {
+    local claims=0 name
+    text_of agentbox-security.7 >page
+    claims=$(grep -c '^\\(bu' page)
+    [ "$claims" -ge 20 ]
+    [ "$(tr '\n' ' ' <page | grep -o 'Tests:' | wc -l)" -eq "$claims" ]
+    for name in $(tr '\n' ' ' <page | grep -oE '[a-z_/0-9]+\.(bats|c)\b|tests/attacks' | sort -u); do
+        [ -e "$ABX_SOURCE/$name" ] || [ -e "$ABX_SOURCE/tests/$name" ] || [ -e "$ABX_SOURCE/tests/e2e/$name" ] ||
+            [[ $name == src/* || -e "$ABX_SOURCE/tests/attacks/$name" ]] || { echo "$name"; false; }
+    done
+}
+
+# A project in which the examples mean something.
+examples_project() {
+    printf 'all: ; @echo built\ntest: ; @echo tested\nclean: ; @:\n' >Makefile
+    mkdir -p src vendor bin
+    touch src/main.c vendor/x .env
+    printf '#!/bin/sh\necho agent\n' >agent
+    printf '#!/bin/sh\necho npm "$@"\n' >bin/npm
+    printf 'ls\ngit push\n' >commands.txt
+    chmod +x agent bin/npm
+    mkdir -p "$HOME/.npm" "$HOME/work" "$HOME/.ssh" "$HOME/.config/fish/completions" zfunctions
+    PATH=$PWD/bin:$PATH
+}
+
+@test "every example of every page runs" {
+    [ -z "$ABX_SANITIZED" ] || skip "sanitizers: their run-time cannot start inside"
+    export HOME=$PWD/home
+    mkdir home project
+    cd project
+    examples_project
+    local line count=0
+    agentbox() { "$AGENTBOX" "$@"; }
+    while read -r line; do
+        rm -f .agentbox.jsonc
+        [[ $line != *"config trust"* ]] || echo '{}' >.agentbox.jsonc
+        line=${line%%    *}
+        case $line in
+        *"agentbox proxy "*)
+            line=${line/3128/0}
+            bash -c "exec '$AGENTBOX' ${line#agentbox }" >out 2>err 3>&- &
+            BACKGROUND+=($!)
+            for _ in $(seq 500); do
+                ! grep -q listening out || break
+                sleep 0.02
+            done
+            grep -q listening out || { echo "$line"; cat out err; false; }
+            kill $! && wait $! || : ;;
+        *)
+            fpath=("$PWD/zfunctions" "$PWD/zfunctions")
+            status=0
+            eval "$line" >out 2>err 3>&- </dev/null || status=$?
+            [[ $status -ne 125 && $status -ne 127 ]] || [[ $line == "agentbox init" || $line == *forget* ]] || { echo "$line: $status"; cat out err; false; } ;;
+        esac
+        count=$((count + 1))
+    done < <("$AGENTBOX" help --json | python3 -c '
+import json, sys
+for c in json.load(sys.stdin)["commands"]:
+    on = False
+    for line in c["text"].split("\n"):
+        on = line == "Examples:" or (on and line.startswith("  "))
+        if on and line.startswith("  "):
+            print(line.strip())')
+    echo "$count examples"
+    [ "$count" -ge 20 ]
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pure half of src/darwin: names of files, lines of the log, who ends whom. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "darwin/canonical.h"
+#include "darwin/logstream.h"
+#include "darwin/watch.h"
+
+static void one_name_for_a_file(void **state)
+{
+    static const struct {
+        const char *path, *canonical;
+    } table[] = {
+        { "/", "/" },
+        { "/tmp", "/private/tmp" },
+        { "/tmp/x", "/private/tmp/x" },
+        { "/tmpx", "/tmpx" },
+        { "/var/folders/a", "/private/var/folders/a" },
+        { "/etc/hosts", "/private/etc/hosts" },
+        { "/private/tmp/x", "/private/tmp/x" },
+        { "/System/Volumes/Data/Users/u/.ssh", "/Users/u/.ssh" },
+        { "/System/Volumes/Data/private/tmp", "/private/tmp" },
+        { "/System/Volumes/Data/usr/local/bin", "/usr/local/bin" },
+        { "/System/Volumes/Data/usr/bin", "/System/Volumes/Data/usr/bin" },
+        { "/System/Volumes/Data", "/System/Volumes/Data" },
+        { "/System/Volumes/DataX/Users", "/System/Volumes/DataX/Users" },
+        { "/System/Volumes/Data/Usersx", "/System/Volumes/Data/Usersx" },
+        { "/Users/u/tmp", "/Users/u/tmp" },
+    };
+    char out[DARWIN_PATH_MAX], twice[DARWIN_PATH_MAX], path[DARWIN_PATH_MAX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        assert_int_equal(darwin_canonical(table[i].path, out), 0);
+        assert_string_equal(out, table[i].canonical);
+        assert_int_equal(darwin_canonical(out, twice), 0);
+        assert_string_equal(twice, out);
+    }
+    memset(path, 'x', sizeof path);
+    memcpy(path, "/tmp/", 5);
+    path[DARWIN_PATH_MAX - 1] = '\0';
+    assert_int_equal(darwin_canonical(path, out), -ENAMETOOLONG);
+    path[DARWIN_PATH_MAX - 9] = '\0';
+    assert_int_equal(darwin_canonical(path, out), 0);
+}
+
+#define TAG        "agentbox-0123456789abcdef"
+#define LINE(text) "{\"timestamp\":\"T\",\"eventMessage\":\"" text "\"}"
+
+static void denials_are_read_from_the_log(void **state)
+{
+    static const struct {
+        const char *line;
+        struct logstream_event event; /* operation NULL: there is none */
+    } table[] = {
+        { LINE("Sandbox: cat(96728) deny(1) file-read-data /a b\\n" TAG),
+          { LOG_FILE_READ, "file-read-data", "/a b", "cat", "T", 96728, 1, false } },
+        { LINE("Sandbox: touch(3) deny(1) file-write-create /w/\\u00e4\\nb\\n" TAG),
+          { LOG_FILE_WRITE, "file-write-create", "/w/\xc3\xa4\nb", "touch", "T", 3, 1, false } },
+        { LINE(
+              "12 duplicate reports for Sandbox: a(7) deny(1) network-outbound 192.0.2.1:4\\n" TAG),
+          { LOG_NETWORK, "network-outbound", "192.0.2.1:4", "a", "T", 7, 12, false } },
+        { LINE("1 duplicate report for Sandbox: ps(7) deny(1) process-info-pidinfo 88\\n" TAG),
+          { LOG_PROCESS, "process-info-pidinfo", "88", "ps", "T", 7, 1, false } },
+        { LINE("Sandbox: sandbox-exec(9) deny(1) forbidden-sandbox-reinit\\n" TAG),
+          { LOG_PROCESS, "forbidden-sandbox-reinit", "", "sandbox-exec", "T", 9, 1, true } },
+        { LINE("Sandbox: security(5) deny(1) mach-lookup com.apple.SecurityServer\\n" TAG),
+          { LOG_OTHER, "mach-lookup", "com.apple.SecurityServer", "security", "T", 5, 1, false } },
+        { LINE("Sandbox: a (b)(5) deny(1) file-link /x\\n" TAG),
+          { LOG_FILE_WRITE, "file-link", "/x", "a (b)", "T", 5, 1, false } },
+        /* What a path says about other processes is part of the path. */
+        { LINE("Sandbox: x(1) deny(1) file-read-data /(2) deny(1) signal\\n" TAG),
+          { LOG_FILE_READ, "file-read-data", "/(2) deny(1) signal", "x", "T", 1, 1, false } },
+        { LINE("Sandbox: cat(1) deny(1) file-read-data /x\\nagentbox-f"), { .operation = NULL } },
+        { LINE("Sandbox: cat(1) deny(1) file-read-data /x" TAG), { .operation = NULL } },
+        { LINE("Sandbox: cat(1) allow file-read-data /x\\n" TAG), { .operation = NULL } },
+        { LINE("Sandbox: cat(99999999999) deny(1) file-read-data /x\\n" TAG),
+          { .operation = NULL } },
+        { LINE("Sandbox: cat(1) deny(1) \\n" TAG), { .operation = NULL } },
+        { "{\"eventMessage\":1}", { .operation = NULL } },
+        { "[]", { .operation = NULL } },
+        { "Filtering the log data using \"sender\"", { .operation = NULL } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct arena arena;
+        struct logstream_event e;
+        const struct logstream_event *wanted = &table[i].event;
+
+        arena_init(&arena, 1 << 20);
+        int r = logstream_read(&arena, table[i].line, strlen(table[i].line), TAG, &e);
+        assert_int_equal(r, wanted->operation != NULL);
+        if (r) {
+            assert_string_equal(e.operation, wanted->operation);
+            assert_string_equal(e.target, wanted->target);
+            assert_string_equal(e.process, wanted->process);
+            assert_string_equal(e.time, wanted->time);
+            assert_string_equal(logstream_kind_name(e.kind), logstream_kind_name(wanted->kind));
+            assert_int_equal(e.pid, wanted->pid);
+            assert_int_equal(e.count, wanted->count);
+            assert_int_equal(e.is_nesting, wanted->is_nesting);
+        }
+        arena_done(&arena);
+    }
+}
+
+static void a_run_ends_once_and_asks_first(void **state)
+{
+    struct watch w = { 0 };
+
+    (void)state;
+    assert_int_equal(watch_decide(&w, WATCH_SIGNAL, SIGWINCH), WATCH_FORWARD);
+    assert_int_equal(watch_decide(&w, WATCH_GRACE_OVER, 0), 0);
+    assert_int_equal(watch_decide(&w, WATCH_SIGNAL, SIGINT), WATCH_FORWARD | WATCH_START_GRACE);
+    assert_int_equal(watch_decide(&w, WATCH_SIGNAL, SIGUSR1), WATCH_FORWARD);
+    assert_int_equal(watch_decide(&w, WATCH_SIGNAL, SIGTERM), WATCH_KILL);
+    assert_int_equal(watch_decide(&w, WATCH_EXITED, 0), WATCH_KILL | WATCH_REPORT);
+    assert_int_equal(watch_decide(&w, WATCH_SIGNAL, SIGINT), 0);
+    assert_int_equal(watch_decide(&w, WATCH_HOST_GONE, 0), 0);
+    assert_false(w.timed_out);
+
+    w = (struct watch){ 0 };
+    assert_int_equal(watch_decide(&w, WATCH_TIMEOUT, 0), WATCH_TERMINATE | WATCH_START_GRACE);
+    assert_int_equal(watch_decide(&w, WATCH_GRACE_OVER, 0), WATCH_KILL);
+    assert_true(w.timed_out && !w.is_over);
+    assert_int_equal(watch_decide(&w, WATCH_HOST_GONE, 0), WATCH_KILL | WATCH_LEAVE);
+    assert_true(w.is_over);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_name_for_a_file),
+        cmocka_unit_test(denials_are_read_from_the_log),
+        cmocka_unit_test(a_run_ends_once_and_asks_first),
+    };
+
+    return cmocka_run_group_tests_name("darwin", tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that runs out: each allocation of the library fails once, one a round. Every round ends
+ * with what was asked for, or with an error that tells of it, and leaves no memory (ASan looks), no
+ * descriptor and no child. The linker leads the allocators of the library's code here (--wrap);
+ * those of the libc itself are not touched.
+ */
+#include "lib/api_case.h"
+
+#include <stdatomic.h>
+
+#define MAX_ROUNDS 20000
+
+static _Atomic long countdown; /* this many allocations work, then one fails; negative: all do */
+
+static bool fails_now(void)
+{
+    return atomic_load(&countdown) >= 0 && atomic_fetch_sub(&countdown, 1) == 0;
+}
+
+#define WRAP(ret, name, params, args)                                                              \
+    ret __real_##name params;                                                                      \
+    ret __wrap_##name params;                                                                      \
+    ret __wrap_##name params                                                                       \
+    {                                                                                              \
+        if (fails_now()) {                                                                         \
+            errno = ENOMEM;                                                                        \
+            return NULL;                                                                           \
+        }                                                                                          \
+        return __real_##name args;                                                                 \
+    }
+
+WRAP(void *, malloc, (size_t size), (size))
+WRAP(void *, calloc, (size_t n, size_t size), (n, size))
+WRAP(void *, realloc, (void *old, size_t size), (old, size))
+WRAP(void *, reallocarray, (void *old, size_t n, size_t size), (old, n, size))
+WRAP(char *, strdup, (const char *text), (text))
+WRAP(char *, strndup, (const char *text, size_t len), (text, len))
+
+static const char settings[] =
+    "{ \"filesystem\": { \"rw\": [\"./out\", \"~/x\"], \"ro\": [\"**/*.lock\"],\n"
+    "  \"exclude\": [\"./secret\"] }, // a comment\n"
+    "  \"resourceLimits\": { \"maxProcesses\": 64 }, \"network\": { \"mode\": \"blocked\" } }\n";
+
+static int32_t configure(const char *dir, abx_config **ret, abx_error **err)
+{
+    int32_t code = abx_config_new(ret, err);
+
+    if (code == ABX_OK)
+        code = abx_config_parse(*ret, "test", settings, strlen(settings), "jsonc", err);
+    if (code == ABX_OK)
+        code = abx_config_append(*ret, "filesystem.rw", dir, err);
+    if (code == ABX_OK)
+        code = abx_config_validate(*ret, err);
+    return code;
+}
+
+static int32_t texts_of_config(const char *dir, abx_error **err)
+{
+    static const char *const formats[] = { "json", "text" };
+    abx_config *config = NULL;
+    char *text = NULL;
+    int32_t code = configure(dir, &config, err);
+
+    for (size_t i = 0; i < 2 && code == ABX_OK; i++) {
+        code = abx_config_show(config, formats[i], &text, err);
+        abx_free(text);
+        text = NULL;
+    }
+    if (code == ABX_OK)
+        code = abx_config_dump(config, "json", &text, err);
+    abx_free(text);
+    abx_config_free(config);
+    return code;
+}
+
+static int32_t check_commands(const char *dir, abx_error **err)
+{
+    static const char *const lines[] = { "for i in a b; do sudo env A=$i sh -c 'rm -rf /'; done",
+                                         "cat <<X | tee f\n$(date)\nX\n", "git push --force &" };
+    int32_t code = ABX_OK;
+
+    (void)dir;
+    for (size_t i = 0; i < 3 && code == ABX_OK; i++) {
+        abx_check *check = NULL;
+        char *text = NULL;
+
+        code = abx_check_shell(lines[i], &check, err);
+        if (code == ABX_OK)
+            code = abx_check_json(check, &text, err);
+        abx_free(text);
+        abx_check_free(check);
+    }
+    return code;
+}
+
+static int32_t use(abx_manager *manager, abx_command *command, abx_error **err)
+{
+    abx_answer *answer = NULL;
+    abx_result *result = NULL;
+    char *text = NULL;
+    int32_t code = abx_manager_wrap(manager, command, err);
+
+    if (code == ABX_OK)
+        code = abx_command_plan(command, "json", &text, err);
+    if (code == ABX_OK)
+        code = abx_command_explain(command, "write", "/etc/passwd", &answer, err);
+    if (code == ABX_OK)
+        code = abx_manager_run(manager, command, &result, err);
+    if (code == ABX_OK && !abx_result_truncated(result, 1))
+        assert_string_equal(abx_result_stdout(result, NULL), "it ran\n");
+    abx_free(text);
+    abx_answer_free(answer);
+    abx_result_free(result);
+    return code;
+}
+
+static int32_t run_command(const char *dir, abx_error **err)
+{
+    static const char *const argv[] = { "echo", "it ran", NULL };
+    abx_config *config = NULL;
+    abx_manager *manager = NULL;
+    abx_command *command = NULL;
+    int32_t code = configure(dir, &config, err);
+
+    if (code == ABX_OK)
+        code = abx_manager_new(config, NULL, &manager, err);
+    if (code == ABX_OK)
+        code = abx_command_new(argv, &command, err);
+    if (code == ABX_OK)
+        code = abx_command_set_cwd(command, dir, err);
+    if (code == ABX_OK)
+        code = use(manager, command, err);
+    abx_command_free(command);
+    abx_manager_free(manager);
+    abx_config_free(config);
+    return code;
+}
+
+/* Rounds until one has fewer allocations than were to work. */
+static void sweep(int32_t (*scenario)(const char *dir, abx_error **err), void **state)
+{
+    struct api_case *c = *state;
+    abx_error *e = NULL;
+    long round;
+
+    api_ok(scenario(c->dir, &e), &e); /* what is kept for good is there by now */
+    const int fds = api_open_fds();
+    for (round = 0; round < MAX_ROUNDS; round++) {
+        atomic_store(&countdown, round);
+        int32_t code = scenario(c->dir, &e);
+        const bool failed = atomic_exchange(&countdown, -1) < 0;
+
+        const bool told = code == ABX_OK || code == ABX_E_NOMEM || abx_error_errno(e) == ENOMEM;
+        if (!told) {
+            (void)fprintf(stderr, "# allocation %ld: ", round);
+            api_show(e);
+        }
+        assert_true(told);
+        abx_error_free(e);
+        e = NULL;
+        assert_int_equal(api_open_fds(), fds);
+        if (!failed)
+            break;
+    }
+    (void)fprintf(stderr, "# %ld allocations\n", round);
+    assert_in_range(round, 10, MAX_ROUNDS - 1);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void config_texts(void **state)
+{
+    sweep(texts_of_config, state);
+}
+
+static void checks(void **state)
+{
+    sweep(check_commands, state);
+}
+
+static void runs(void **state)
+{
+    sweep(run_command, state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(config_texts, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(checks, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(runs, api_setup, api_teardown),
+    };
+
+    atomic_store(&countdown, -1);
+    return cmocka_run_group_tests_name("oom", tests, NULL, NULL);
+}
