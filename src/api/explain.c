@@ -126,7 +126,7 @@ int32_t explain_resolved(const struct explain_context *context, enum explain_ope
 /* Of one process: /proc/self, /proc/123 and below. Inside, those are others. */
 static bool is_of_a_process(const char *path)
 {
-    return str_has_prefix(path, "/proc/") &&
+    return path && str_has_prefix(path, "/proc/") &&
            (strchr("0123456789", path[6]) || path_is_beneath(path, "/proc/self") ||
             path_is_beneath(path, "/proc/thread-self"));
 }

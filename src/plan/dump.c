@@ -130,6 +130,8 @@ static void text_header(const struct plan *p, struct buf *b)
                      p->network_shared ? "the host's"
                      : p->proxied      ? "none, but for the proxy on 127.0.0.1"
                                        : "none");
+    if (p->publishes)
+        (void)buf_puts(b, "            ports inside are published on the host's 127.0.0.1\n");
     (void)buf_puts(b, "  hostname  ");
     put_escaped(b, p->hostname);
     (void)buf_printf(b, "\n  nested    %s\n", p->nested ? "allowed" : "refused");
@@ -289,6 +291,7 @@ static void dump_json(const struct plan *p, struct buf *b)
                   p->network_shared ? "allowed"
                   : p->proxied      ? "filtered"
                                     : "blocked");
+    json_pair_bool(&j, "publishes", p->publishes);
     json_pair_bool(&j, "nested", p->nested);
     json_pair_str(&j, "hostname", p->hostname);
     json_key(&j, "timeoutNs");
