@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A laptop changes networks while a run goes on for hours: then resolv.conf is another one, and the
- * role has to be told. The directories of both files are watched, and of what resolv.conf leads to,
- * because such files are replaced, not written. What happens there is only a reason to look: a
- * file counts as changed when its identity, size or time is another.
+ * role has to be told. Watched are both files, and the directories that they and what they lead to lie
+ * in, because such files are replaced more often than written. What happens there is only a reason to
+ * look: a file counts as changed when its identity, size or time is another.
  */
 #include "api/net_names.h"
 
@@ -29,26 +29,33 @@ static void take_stamps(struct names_stamp stamps[ARRAY_LEN(files)])
     }
 }
 
-static void watch_directory(int fd, const char *path)
+/* The file itself, which may be mounted from elsewhere, and the directory that it lies in. */
+static void watch_file(int fd, const char *path)
 {
+    const uint32_t events = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO;
     char real[PATH_MAX];
 
     if (!realpath(path, real))
         return;
+    (void)inotify_add_watch(fd, real, IN_CLOSE_WRITE);
     char *slash = strrchr(real, '/');
     slash[slash == real] = '\0'; /* of "/x": "/" */
-    (void)inotify_add_watch(fd, real, IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO);
+    (void)inotify_add_watch(fd, real, events);
+}
+
+static void watch_files(int fd)
+{
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        watch_file(fd, files[i]);
+    (void)inotify_add_watch(fd, "/etc", IN_CREATE | IN_DELETE | IN_MOVED_TO); /* of links, too */
 }
 
 void names_open(struct names_watch *w)
 {
     *w = (struct names_watch){ .fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
     take_stamps(w->stamps);
-    if (w->fd < 0)
-        return;
-    watch_directory(w->fd, NAMES_HOSTS);
-    watch_directory(w->fd, NAMES_RESOLV);
-    (void)inotify_add_watch(w->fd, "/etc", IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO);
+    if (w->fd >= 0)
+        watch_files(w->fd);
 }
 
 void names_close(struct names_watch *w)
@@ -66,8 +73,7 @@ bool names_changed(struct names_watch *w)
     take_stamps(now);
     bool changed = memcmp(now, w->stamps, sizeof now) != 0;
     memcpy(w->stamps, now, sizeof now);
-    /* resolv.conf may lead elsewhere now. */
     if (changed)
-        watch_directory(w->fd, NAMES_RESOLV);
+        watch_files(w->fd); /* another file, or a link that leads elsewhere now */
     return changed;
 }

@@ -4,7 +4,7 @@
  *
  * Blocks form a list, the newest first; pieces are cut from the newest. A piece that is large for a
  * block gets one of its own, behind the newest, so that the room left in that one is not lost.
- * Blocks come from calloc and are never used twice, so every piece is zeroed.
+ * Every piece is zeroed when it is cut off: what of a block is not needed is never touched.
  *
  * Invariants: `used` is the sum of all pieces, rounded up, and never above `limit`; every piece is
  * 16-aligned; a piece lives until arena_done. Not for use by two threads at once.
@@ -49,9 +49,9 @@ static struct arena_block *arena_block_new(size_t size)
 
     if (__builtin_add_overflow(sizeof(*block), size, &total))
         return NULL;
-    block = calloc(1, total);
+    block = malloc(total);
     if (block)
-        block->size = size;
+        *block = (struct arena_block){ .size = size };
     return block;
 }
 
@@ -78,7 +78,8 @@ static struct arena_block *arena_block_for(struct arena *a, size_t size)
     return block;
 }
 
-void *arena_alloc(struct arena *a, size_t count, size_t size)
+/* A piece with whatever was there before. */
+static void *arena_cut(struct arena *a, size_t count, size_t size)
 {
     struct arena_block *block;
     size_t total;
@@ -99,15 +100,25 @@ void *arena_alloc(struct arena *a, size_t count, size_t size)
     return piece;
 }
 
+void *arena_alloc(struct arena *a, size_t count, size_t size)
+{
+    void *piece = arena_cut(a, count, size);
+
+    return piece ? memset(piece, 0, count * size) : NULL;
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t len)
 {
     char *copy;
 
     if (len == SIZE_MAX)
         return NULL;
-    copy = arena_alloc(a, len + 1, 1);
-    if (copy && len > 0)
-        memcpy(copy, s, len);
+    copy = arena_cut(a, len + 1, 1);
+    if (copy) {
+        if (len > 0)
+            memcpy(copy, s, len);
+        copy[len] = '\0';
+    }
     return copy;
 }
 
@@ -129,11 +140,9 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
     va_end(args);
     if (n < 0)
         return NULL;
-    char *piece = arena_alloc(a, (size_t)n + 1, 1);
+    char *piece = arena_cut(a, (size_t)n + 1, 1);
     if (piece == text)
         return piece;
-    if (text)
-        memset(text, 0, MIN_OF((size_t)n + 1, room)); /* as if it had not been tried */
     if (!piece)
         return NULL;
     va_start(args, fmt);

@@ -266,9 +266,14 @@ static int run_command(struct run_options *o)
     exit(run_session(o, &s));
 }
 
+/* A plan grows the heap step by step, and then gives it back: once each is enough. */
+#define HEAP_STEP (1 << 20)
+
 CLI_COMMAND(run)
 {
     struct run_options o;
+    (void)mallopt(M_TOP_PAD, HEAP_STEP);
+    (void)mallopt(M_TRIM_THRESHOLD, 4 * HEAP_STEP);
     int code = run_options_read(&o, command, argc, argv, RUN_PROGRAM);
 
     if (code == 0 && o.help)

@@ -9,6 +9,7 @@
 #include "darwin/canonical.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DATA_VOLUME "/System/Volumes/Data"
@@ -48,10 +49,6 @@ int darwin_canonical(const char *path, char *out)
     for (size_t i = 0; i < ARRAY_LEN(links); i++)
         if (rest_below(path, links[i]))
             prefix = "/private";
-    size_t skip = strlen(prefix), len = strlen(path);
-    if (skip + len >= DARWIN_PATH_MAX)
-        return -ENAMETOOLONG;
-    memcpy(out, prefix, skip);
-    memcpy(out + skip, path, len + 1);
-    return 0;
+    int len = snprintf(out, DARWIN_PATH_MAX, "%s%s", prefix, path);
+    return len < 0 || len >= DARWIN_PATH_MAX ? -ENAMETOOLONG : 0;
 }

@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "probe/inside.h"
 #include "probe/scan_state.h"
 
 #define ALIAS_MAX_FILE   ((size_t)16 << 20)
@@ -124,12 +125,21 @@ static int32_t add_alias(struct scan *s, const struct path_fact *fact, const cha
     return scan_add(s, rule, &where);
 }
 
+/* In a run inside another: what the outer one put there. All its masks are one file. */
+static bool is_of_outer_run(const struct mount_line *lines, size_t count,
+                            const struct mount_line *own)
+{
+    const struct mount_line *run = inside_sandbox() ? mount_of(lines, count, "/run") : NULL;
+
+    return run && str_eq(run->device, own->device);
+}
+
 static int32_t aliases_of(struct scan *s, const struct mount_line *lines, size_t count,
                           struct path_fact fact)
 {
     const struct mount_line *own = mount_of(lines, count, fact.path);
 
-    if (!own || !own->shared)
+    if (!own || !own->shared || is_of_outer_run(lines, count, own))
         return ABX_OK;
     const char *inside = transplant(s->arena, own->root, fact.path, own->point);
     if (!inside)

@@ -48,7 +48,8 @@ static void stream_take(struct stream *s, const char *bytes, size_t len)
         s->output(s->user, s->number, bytes, len);
 }
 
-bool stream_read(struct stream *s)
+/* The buffer costs memory, page by page, as soon as this is called. */
+static __attribute__((noinline)) bool read_chunks(struct stream *s)
 {
     char chunk[STREAM_CHUNK];
 
@@ -66,6 +67,11 @@ bool stream_read(struct stream *s)
         }
     }
     return s->fd < 0;
+}
+
+bool stream_read(struct stream *s)
+{
+    return s->fd < 0 || read_chunks(s);
 }
 
 bool stream_truncated(const struct stream *s)

@@ -17,9 +17,10 @@ now_ms() {
     echo $(($(date +%s%N) / 1000000))
 }
 
-# start_sleeper: a run that says "ready" in W and then sleeps, marked.
+# start_sleeper: a run that says "ready" in W and then sleeps, marked. It starts nothing after that:
+# dash loses a SIGINT that comes while it starts a process.
 start_sleeper() {
-    box_start -- sh -c "echo >ready; sleep 5000.$MARK & sleep 5000.$MARK"
+    box_start -- sh -c "sleep 5000.$MARK & echo >ready; exec sleep 5000.$MARK"
     within 5 test -e ready
 }
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers for the tests of the proxy, and a client that says exactly what it is told.
 
-  proxy_peers.py serve DIR   starts, in DIR: an HTTP server and a TLS one (127.0.0.5), a server that
+  proxy_peers.py serve DIR [known]   starts, in DIR: an HTTP server and a TLS one (127.0.0.5), a server that
                              nobody may reach (127.0.0.6), a DNS server (127.0.0.5), a proxy that wants a
                              password (127.0.0.5) and one on a Unix socket. Ports go to DIR/ports as shell
                              variables. DIR/log has a line for each request, DIR/canary one for each
-                             connection to the forbidden server, DIR/dns one for each question.
+                             connection to the forbidden server, DIR/dns one for each question. known: HTTP,
+                             HTTPS and DNS have their usual ports, in a network of their own.
   proxy_peers.py say PORT [BYTES…]   sends each of BYTES (with \\escapes) and prints what comes back
                              until the end, or for two seconds of silence.
 """
@@ -22,6 +23,11 @@ import threading
 import time
 
 HERE, ELSEWHERE = "127.0.0.5", "127.0.0.6"
+KNOWN = sys.argv[1:2] == ["serve"] and sys.argv[3:] == ["known"]
+
+
+def usual_port(number):
+    return number if KNOWN else 0
 
 
 class Log:
@@ -116,7 +122,7 @@ class Threaded(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 def origin(note, root, canary_port, tls=None):
-    server = Threaded((HERE, 0), Origin)
+    server = Threaded((HERE, usual_port(443 if tls else 80)), Origin)
     server.note, server.root, server.canary_port = note, root, canary_port
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True,
@@ -133,8 +139,8 @@ def accept_all(listener, handle):
     threading.Thread(target=loop, daemon=True).start()
 
 
-def listen(address=HERE):
-    listener = socket.create_server((address, 0), backlog=1024)
+def listen(address=HERE, port=0):
+    listener = socket.create_server((address, port), backlog=1024)
     return listener, listener.getsockname()[1]
 
 
@@ -193,7 +199,7 @@ def answer(query, over_tcp, note):
 
 
 def dns(note):
-    listener, port = listen()
+    listener, port = listen(port=usual_port(53))
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind((HERE, port))
 
@@ -260,7 +266,7 @@ def serve(root):
     for listener in (forbidden, loopback):
         accept_all(listener, lambda conn: canary("reached"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
-                    "/CN=ok.test", "-addext", "subjectAltName=DNS:ok.test,DNS:*.wild.test", "-keyout",
+                    "/CN=ok.test", "-addext", "subjectAltName=DNS:ok.test,DNS:*.wild.test,DNS:git.test", "-keyout",
                     f"{root}/key.pem", "-out", f"{root}/cert.pem"], check=True, capture_output=True)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(f"{root}/cert.pem", f"{root}/key.pem")

@@ -46,7 +46,7 @@ uint32_t model_default(const struct seccomp_target *t)
 static uint32_t model_socket(const struct seccomp_options *o, uint32_t family, uint32_t protocol)
 {
     if (family == AF_INET || family == AF_INET6)
-        return SECCOMP_RET_ALLOW;
+        return o->offline ? ERRNO(EAFNOSUPPORT) : SECCOMP_RET_ALLOW;
     if (family == AF_UNIX)
         return o->unix_sockets ? SECCOMP_RET_ALLOW : ERRNO(EPERM);
     if (family == AF_NETLINK)
@@ -209,8 +209,9 @@ static void oracle_socket(struct oracle *o)
 
     rule_is(o, o->target.options.unix_sockets ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM), 0,
             UINT32_MAX, AF_UNIX);
-    rule_is(o, SCMP_ACT_ALLOW, 0, UINT32_MAX, AF_INET);
-    rule_is(o, SCMP_ACT_ALLOW, 0, UINT32_MAX, AF_INET6);
+    uint32_t internet = o->target.options.offline ? SCMP_ACT_ERRNO(EAFNOSUPPORT) : SCMP_ACT_ALLOW;
+    rule_is(o, internet, 0, UINT32_MAX, AF_INET);
+    rule_is(o, internet, 0, UINT32_MAX, AF_INET6);
     add_rule(o, SCMP_ACT_ALLOW, 2, netlink);
     rule_other(o, SCMP_ACT_ERRNO(EPROTONOSUPPORT), &netlink[0], 2, UINT32_MAX, &route, 1, 0, 0);
     rule_other(o, SCMP_ACT_ERRNO(EAFNOSUPPORT), NULL, 0, UINT32_MAX, families, ARRAY_LEN(families),

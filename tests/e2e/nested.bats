@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+#
+# A run inside a run only narrows: with Landlock and seccomp where no namespace can be made, and
+# natively where the outer one allows them.
+bats_require_minimum_version 1.5.0
+load ../lib/e2e
+
+NATIVE="--set allowNestedNamespaces=true"
+
+# levels TEXT OPTIONS…: shell text in as many boxes as there are words of options, the first outermost.
+levels() {
+    local text=$1 words=() option
+    shift
+    for option in "${@:2}"; do
+        # shellcheck disable=SC2206
+        words+=("$BOX" run -q --approve yes $option --)
+    done
+    # shellcheck disable=SC2086
+    box --env W="$W" --env D="$D" --env O="$O" --env P="$PAYLOAD" $1 -- "${words[@]}" sh -c "$text"
+}
+
+@test "a run inside a run works, and says what it is" {
+    levels 'echo "ran in $PWD"; echo x >new' '' '--result result.json' >"$X/out"
+    [ "$(cat "$X/out")" = "ran in $W" ]
+    [ "$(cat "$W/new")" = x ]
+    grep -q '"backend":"landlock"' "$W/result.json"
+    grep -q '"enforced":\["landlock","seccomp","limits"\]' "$W/result.json"
+    [ "$(levels "$BOX inside" '' '')" = "inside sandbox" ]
+}
+
+@test "it says once what is the outer sandbox's" {
+    run --separate-stderr box -- "$BOX" run -- true
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"inside another sandbox: /tmp, processes"* ]]
+}
+
+@test "exit codes and signals pass through both" {
+    run levels 'exit 42' '' ''
+    [ "$status" -eq 42 ]
+    run levels 'kill -TERM $$' '' ''
+    [ "$status" -eq 143 ]
+    run levels 'sleep 60' '' '--timeout 1s'
+    [ "$status" -eq 124 ]
+}
+
+@test "three levels: files are narrowed by each, seen from the innermost" {
+    mkdir "$W/a" "$W/b" "$W/c" "$W/d"
+    for name in a b c d; do echo "$name" >"$W/$name/f"; done
+    own "$W"
+    levels '
+        for name in a b c; do ! (echo no >$name/f) && ! mv $name gone && ! rm -f $name/f || exit 3; done &&
+        ! touch a/new && ! touch c/new &&
+        cat a/f c/f && ! cat b/f && echo more >>d/f && touch d/new && ! cat "$D/s" && ! touch "$O/x"' \
+        '--ro a' '--exclude b/f' '--ro c' 2>/dev/null >"$X/out"
+    [ "$(cat "$X/out")" = $'a\nc' ]
+    for name in a b c; do [ "$(cat "$W/$name/f")" = "$name" ]; done
+    [ "$(cat "$W/d/f")" = $'d\nmore' ]
+    [ -e "$W/d/new" ]
+}
+
+@test "a directory that an inner run hides shows neither contents nor names" {
+    mkdir "$W/b" "$W/c"
+    echo secret-of-b >"$W/b/name-in-b"
+    echo c >"$W/c/f"
+    own "$W"
+    run levels 'cat b/name-in-b; ls b; cat c/f; echo more >>c/f' '' '--exclude b'
+    [[ "$output" != *secret-of-b* ]]
+    [[ "$(levels 'ls b; find b' '' '--exclude b' 2>/dev/null)" != *name-in-b* ]]
+    [ "$(cat "$W/c/f")" = $'c\nmore' ]
+}
+
+@test "three levels: commands are narrowed by each" {
+    run levels 'ls; echo $?; basename x; echo $?; dirname x; echo $?; cat file' \
+        '--cmd ls=false' '--cmd basename=false' '--cmd dirname=false'
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^126$' <<<"$output")" -eq 3 ]
+    [ "${lines[-1]}" = work ]
+}
+
+@test "three levels: the network is narrowed" {
+    [ "$(levels 'python3 -c "import socket; socket.socket()" 2>/dev/null && echo open || echo closed' \
+        '--network allowed' '--network allowed' '--network allowed')" = open ]
+    [ "$(levels 'python3 -c "import socket; socket.socket()" 2>/dev/null && echo open || echo closed' \
+        '--network allowed' '--network allowed' '--network blocked')" = closed ]
+    [ "$(levels 'python3 -c "import socket; socket.socket()" 2>/dev/null && echo open || echo closed' \
+        '--network allowed' '--network blocked' '--network allowed')" = closed ]
+}
+
+@test "an inner run cannot take back what an outer one said" {
+    echo keep >"$W/k"
+    own "$W"
+    run levels 'echo no >k; cat "$D/s"; touch "$O/x"; rm -f k; git reset --hard' \
+        "--ro k --cmd git=@git" "--rw k --rw / --ro $D --cmd git=true --network allowed"
+    [ "$(cat "$W/k")" = keep ]
+    [ ! -e "$O/x" ]
+    echo "$output"
+    [[ "$output" != *"$SECRET"* ]]
+    [[ "$output" == *"agentbox: git reset --hard"* ]]
+}
+
+@test "limits are only lowered" {
+    [ "$(levels 'ulimit -n' '--fds 64' '')" = 64 ]
+    [ "$(levels 'ulimit -n' '--fds 64' '--fds 32')" = 32 ]
+}
+
+@test "a name that an inner run protects cannot be made, and what is beside it can be changed" {
+    run levels 'touch absent/x; mkdir absent; echo more >>file' '' '--ro absent'
+    [ ! -e "$W/absent" ]
+    [ "$(cat "$W/file")" = $'work\nmore' ]
+}
+
+@test "an inner command can neither signal nor trace the processes of the outer one" {
+    run box -c "sleep 60 & victim=\$!; $BOX run -q -- sh -c \"kill -9 \$victim; $PAYLOAD ptrace \$victim\"
+        kill -0 \$victim && echo lives; kill \$victim"
+    echo "$output"
+    [[ "$output" == *lives* ]]
+    [[ "$output" != *"OK"* ]]
+}
+
+@test "what an inner run cannot do is refused, or named under warn" {
+    for option in '--cmd git=@git' '--set network.mode=filtered --set network.allowedDomains=x.org'; do
+        run levels 'touch ran' '' "$option"
+        echo "$option: $output"
+        [ "$status" -eq 125 ]
+        [[ "$output" == *"run inside another sandbox: "* ]]
+        [[ "$output" == *"allowNestedNamespaces=true"* ]]
+        [ ! -e "$W/ran" ]
+    done
+    run box -- "$BOX" run --set fallbackPolicy=warn --cmd git=@git -- true
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"'git' cannot be covered by '@git'"* ]]
+}
+
+@test "with allowNestedNamespaces an inner run is native again, three levels deep" {
+    [ "$WHO" = user ] || skip "root's /proc is read-only: its inner runs have Landlock"
+    mkdir "$W/a" "$W/b"
+    echo a >"$W/a/f"
+    own "$W"
+    run levels "echo no >a/f; cat b/f; ls; basename x; dirname x; cat \"\$D/s\"; $BOX inside" \
+        "$NATIVE --ro a --cmd ls=false" "$NATIVE --exclude b --cmd basename=false" \
+        "--result result.json --cmd dirname=false"
+    echo "$output"
+    grep -q '"backend":"native"' "$W/result.json"
+    [ "$(grep -c 'blocked in this sandbox' <<<"$output")" -eq 3 ]
+    [[ "$output" == *"inside sandbox"* ]]
+    [[ "$output" != *"$SECRET"* ]]
+    [ "$(cat "$W/a/f")" = a ]
+}
+
+@test "with allowNestedNamespaces the outer masks stay locked" {
+    [ "$WHO" = user ] || skip "root's /proc is read-only: no user namespace can be given its ids"
+    mkdir "$W/a"
+    echo a >"$W/a/f"
+    own "$W"
+    # shellcheck disable=SC2086
+    run box $NATIVE --ro a --cmd rm=false --env D="$D" --env W="$W" -- unshare -Urm sh -c '
+        id -u; umount "$D"; umount -l "$D"; umount "$W/a"; mount -o remount,rw,bind "$W/a"; umount /usr/bin/rm
+        umount -l /run; mount --bind / /mnt; cat "/mnt$D/s" "$D/s"; echo no >a/f; echo no >"/mnt$W/a/f"; rm a/f'
+    echo "$output"
+    [ "${lines[0]}" = 0 ]
+    [[ "$output" != *"$SECRET"* ]]
+    [ "$(cat "$W/a/f")" = a ]
+}
