@@ -5,6 +5,9 @@
 'use strict';
 
 const { spawn } = require('node:child_process');
+const fs = require('node:fs/promises');
+const os = require('node:os');
+const path = require('node:path');
 
 class AgentboxError extends Error {
   constructor(message, hint, exitCode) {
@@ -46,21 +49,21 @@ function errorOf(stderr, exitCode) {
   return new AgentboxError(message ? message[1] : `agentbox ended with ${exitCode}`, hint ? hint[1] : '', exitCode);
 }
 
-// Starts the program; resolves with { code, stdout, stderr, result } (texts of descriptors 1, 2 and 3).
+// Starts the program; resolves with { code, stdout, stderr }.
 function start(program, args, { input = 'ignore', env, signal, onOutput } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: [input, 'pipe', 'pipe', 'pipe'], env, signal });
-    const parts = [[], [], []];
-    for (const n of [1, 2, 3]) {
+    const child = spawn(program, args, { stdio: [input, 'pipe', 'pipe'], env, signal });
+    const parts = [[], []];
+    for (const n of [1, 2]) {
       child.stdio[n].on('data', (bytes) => {
         parts[n - 1].push(bytes);
-        if (onOutput && n < 3) onOutput(n, bytes);
+        if (onOutput) onOutput(n, bytes);
       });
     }
     child.on('error', reject);
-    child.on('close', (code, name) => {
-      const [stdout, stderr, result] = parts.map((list) => Buffer.concat(list));
-      resolve({ code: code === null ? 128 : code, name, stdout, stderr, result: result.toString() });
+    child.on('close', (code) => {
+      const [stdout, stderr] = parts.map((list) => Buffer.concat(list));
+      resolve({ code: code === null ? 128 : code, stdout, stderr });
     });
   });
 }
@@ -98,13 +101,20 @@ class Sandbox {
   async run(command, options = {}) {
     const words = wordsOf(command);
     const yes = await this.approved(command);
-    const args = ['run', '-q', '--approve', yes ? 'yes' : 'deny', '--result', '/proc/self/fd/3', ...this.settings];
-    if (options.cwd !== undefined) args.push('-C', options.cwd);
-    if (options.timeoutMs !== undefined) args.push('--timeout', `${options.timeoutMs}ms`);
-    args.push(...settingsOf(options.settings), ...words);
-    const done = await start(this.program, args, options);
-    if (!done.result) throw errorOf(done.stderr.toString(), done.code);
-    return { ...JSON.parse(done.result), stdout: done.stdout, stderr: done.stderr };
+    const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'agentbox-'));
+    try {
+      const file = path.join(dir, 'result.json');
+      const args = ['run', '-q', '--approve', yes ? 'yes' : 'deny', '--result', file, ...this.settings];
+      if (options.cwd !== undefined) args.push('-C', options.cwd);
+      if (options.timeoutMs !== undefined) args.push('--timeout', `${options.timeoutMs}ms`);
+      args.push(...settingsOf(options.settings), ...words);
+      const done = await start(this.program, args, options);
+      const result = await fs.readFile(file, 'utf8').catch(() => '');
+      if (!result) throw errorOf(done.stderr.toString(), done.code);
+      return { ...JSON.parse(result), stdout: done.stdout, stderr: done.stderr };
+    } finally {
+      await fs.rm(dir, { recursive: true, force: true });
+    }
   }
 }
 

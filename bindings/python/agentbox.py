@@ -37,7 +37,8 @@ class _Hooks(ctypes.Structure):
     """The front of abx_hooks; its size tells the library how much of it is meant."""
 
     _fields_ = [("size", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("notice", _NOTICE), ("user", _P),
-                ("user_free", _P), ("helper_dir", _S), ("approve", _APPROVE)]
+                ("user_free", _P), ("helper_dir", _S), ("approve", _APPROVE), ("classify", _P),
+                ("approval_lookup", _P), ("approval_store", _P), ("program", _S)]
 
 
 # name: (result, arguments). The last argument of what returns _CODE is the error, and is not listed.
@@ -199,15 +200,15 @@ def inside() -> bool:
 class Manager:
     """Runs commands by one configuration. approve is asked about what needs an approval; without it, that is refused.
 
-    An approver that raises has said no. notice gets what a person may want to see. helper_dir is where the program
-    `agentbox` and the launcher lie, if they are not installed where the library expects them.
+    An approver that raises has said no. notice gets what a person may want to see. program is the path of
+    `agentbox`, for filtered networks, if it is not installed where the library expects it.
     """
 
     def __init__(self, config: Optional[Config] = None, approve: Optional[Callable[[Question], bool]] = None,
-                 notice: Optional[Callable[[str], None]] = None, helper_dir: Optional[str] = None) -> None:
+                 notice: Optional[Callable[[str], None]] = None, program: Optional[str] = None) -> None:
         hooks = _Hooks(size=ctypes.sizeof(_Hooks))
-        if helper_dir:
-            hooks.helper_dir = os.fsencode(helper_dir)
+        if program:
+            hooks.program = os.fsencode(program)
         self._handle: Optional[_P] = None
         if approve:
             hooks.approve = _APPROVE(lambda _user, question: self._approve(approve, question))

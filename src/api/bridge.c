@@ -161,8 +161,8 @@ static int remove_own(const abx_bridge *b)
 /* "127.0.0.1:8080", "[::1]:8080", "localhost:8080". */
 static bool parse_target(const char *text, struct bridge_config *ret)
 {
-    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&ret->to;
-    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&ret->to;
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&ret->to[0];
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&ret->to[0];
     struct host host;
     uint16_t port;
 
@@ -172,16 +172,15 @@ static bool parse_target(const char *text, struct bridge_config *ret)
         (void)host_parse("127.0.0.1", 9, &host);
     if (!host.is_address)
         return false;
+    ret->to_count = 1;
     if (host.addr.family == ADDR_V4) {
         in->sin_family = AF_INET;
         in->sin_port = htons(port);
         memcpy(&in->sin_addr, host.addr.bytes + 12, 4);
-        ret->to_len = sizeof *in;
     } else {
         in6->sin6_family = AF_INET6;
         in6->sin6_port = htons(port);
         memcpy(&in6->sin6_addr, host.addr.bytes, 16);
-        ret->to_len = sizeof *in6;
     }
     return true;
 }

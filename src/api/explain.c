@@ -49,6 +49,21 @@ static int32_t find_path(const abx_command *c, const char *text, struct arena *a
     return text ? resolve_path(arena, &base, text, ret, err) : err_nomem(err);
 }
 
+/* What a run would execute by this name: from the PATH of the plan, else as it is. */
+static const char *find_program(const abx_command *c, const char *name, struct arena *arena)
+{
+    for (const char *dir = c->plan->path; !strchr(name, '/') && dir && *dir;) {
+        size_t len = strcspn(dir, ":");
+        const char *path = arena_printf(arena, "%.*s/%s", (int)len, dir, name);
+        if (!path)
+            return NULL;
+        if (dir[0] == '/' && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0)
+            return path;
+        dir += len + (dir[len] == ':');
+    }
+    return name;
+}
+
 /* Whether the file's own permissions allow it. Root has no override inside: its bits count. */
 static bool host_allows(const char *path, int mode)
 {
@@ -96,12 +111,22 @@ static const struct pin_fact *find_hidden_link(const struct view *view,
     return NULL;
 }
 
+/* Of one process: /proc/self, /proc/123 and below. Inside, those are others. */
+static bool is_of_a_process(const char *path)
+{
+    return str_has_prefix(path, "/proc/") &&
+           (strchr("0123456789", path[6]) || path_is_beneath(path, "/proc/self") ||
+            path_is_beneath(path, "/proc/thread-self"));
+}
+
 static int32_t explain_file(const abx_command *c, size_t operation, const char *text, abx_answer *a,
                             abx_error **err)
 {
     struct explain_context context = { c->policy, c->facts, c->plan, { 0 } };
     struct resolved where = { 0 };
-    int32_t r = find_path(c, text, &a->arena, &where, err);
+    bool exec = operations[operation].operation == EXPLAIN_EXEC;
+    const char *name = exec ? find_program(c, text, &a->arena) : text;
+    int32_t r = name ? find_path(c, name, &a->arena, &where, err) : err_nomem(err);
 
     if (r == ABX_OK)
         r = view_make(c->plan, &a->arena, &context.view, err);
@@ -113,7 +138,13 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
     const struct explain_path path = { where.path, where.exists, where.is_dir, where.ancestor };
     a->target = where.path;
     r = explain_path(&context, operations[operation].operation, &path, &a->arena, &a->says, err);
-    if (r == ABX_OK && where.denied)
+    if (r == ABX_OK && is_of_a_process(where.path))
+        a->says.note =
+            "inside, /proc has the run's own processes; the answer is about this entry, not "
+            "about what one of them may lead to";
+    else if (r == ABX_OK && exec && a->says.allowed && !where.exists && !where.denied)
+        a->says.note = "there is no such program yet";
+    else if (r == ABX_OK && where.denied)
         a->says.note = "you may not enter it, so the answer is about this directory";
     else if (r == ABX_OK)
         add_permissions(&context, &where, operations[operation].access, &a->says);

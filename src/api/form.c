@@ -112,7 +112,9 @@ int32_t abx_command_exec_form(abx_command *c, const abx_exec_form **ret_form, ab
     for (size_t i = 0; i < ARRAY_LEN(form->fds); i++)
         form->fds[i] = -1;
     hold_init(&form->hold);
-    code = form_open(c, form, err);
+    code = c->policy->port_count > 0 ? err_new(err, ABX_E_UNSUPPORTED,
+                                               "the exec form publishes no ports (network.publish)")
+                                     : form_open(c, form, err);
     if (code == ABX_OK)
         code = form_describe(c, form, err);
     if (code == ABX_OK && c->plan->proxied)

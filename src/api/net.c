@@ -53,6 +53,13 @@ static int watch(const struct net *n, int fd, uint64_t tag)
     return epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+static void close_ports(struct net_run *r)
+{
+    net_ports_close(&r->ports);
+    while (r->socket_count > 0)
+        fd_close(r->sockets[--r->socket_count]);
+}
+
 static void drop_status(struct net *n, struct net_run *r)
 {
     if (r->status_fd >= 0)
@@ -68,6 +75,9 @@ static void drop_listeners(struct net *n, struct net_run *r)
         fd_close(r->fds[i]);
     }
     r->count = 0;
+    for (size_t i = 0; i < r->ports.count; i++)
+        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, r->ports.list[i].listener, NULL);
+    close_ports(r);
 }
 
 /* ---- what was refused ---- */
@@ -203,9 +213,15 @@ static int32_t hand_over(struct net *n, struct net_run *r, abx_error **err)
     if (code != ABX_OK)
         return code;
     r->first_serial = n->client.last_serial + 1;
-    code = send_rules(n, r, err);
+    if (r->filtered)
+        code = send_rules(n, r, err);
     for (size_t i = 0; i < r->count && code == ABX_OK; i++)
         code = client_listen(&n->client, listener_id(r, i), r->id, r->fds[i], err);
+    for (size_t i = 0; i < r->socket_count && r->ports.count > 0 && code == ABX_OK; i++)
+        code = client_give_socket(&n->client, r->id, r->sockets[i], err);
+    for (size_t i = 0; i < r->ports.count && code == ABX_OK; i++)
+        code = client_publish(&n->client, r->id, r->ports.list[i].inside, r->ports.list[i].listener,
+                              err);
     r->last_serial = n->client.last_serial + 1;
     return code;
 }
@@ -303,7 +319,7 @@ void net_update(struct net *n)
     (void)pthread_mutex_lock(&n->lock);
     n->client.pipelined = false;
     for (struct net_run *r = n->runs; r; r = r->next)
-        if (r->state == NET_SERVED && send_rules(n, r, NULL) != ABX_OK) {
+        if (r->state == NET_SERVED && r->filtered && send_rules(n, r, NULL) != ABX_OK) {
             /* The old rules must not go on. */
             role_died(n);
             break;
@@ -353,14 +369,24 @@ static int32_t add_run(struct net *n, struct net_run *r, abx_error **err)
     n->runs = r;
     for (size_t i = 0; i < r->count && e == 0; i++)
         e = watch(n, r->fds[i], TAG_OF_RUN(r->id));
-    if (r->status_fd >= 0)
+    for (size_t i = 0; i < r->ports.count && e == 0; i++)
+        e = watch(n, r->ports.list[i].listener, TAG_OF_RUN(r->id));
+    if (r->status_fd >= 0 && e == 0)
         e = watch(n, r->status_fd, TAG_OF_RUN(r->id));
     (void)pthread_mutex_unlock(&n->lock);
     return e < 0 ? err_sys(err, ABX_E_IO, e, "watch the network") : ABX_OK;
 }
 
+static void close_all(struct net_run *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        fd_close(r->fds[i]);
+    r->count = 0;
+    close_ports(r);
+}
+
 /* Descriptors of `found` are taken over, also on failure. */
-static int32_t join(abx_manager *m, const struct net_run *found, struct settings **call,
+static int32_t join(abx_manager *m, struct net_run *found, struct settings **call,
                     struct net_run **ret, abx_error **err)
 {
     struct net_run *r = calloc(1, sizeof *r);
@@ -368,8 +394,7 @@ static int32_t join(abx_manager *m, const struct net_run *found, struct settings
     int32_t code = r ? manager_net(m, &n, err) : err_nomem(err);
 
     if (code != ABX_OK) {
-        for (size_t i = 0; i < found->count; i++)
-            fd_close(found->fds[i]);
+        close_all(found);
         free(r);
         return code;
     }
@@ -382,20 +407,31 @@ static int32_t join(abx_manager *m, const struct net_run *found, struct settings
     return code;
 }
 
-int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
-                 abx_error **err)
+int32_t net_join(abx_manager *m, struct run *run, struct net_ports *ports, struct settings **call,
+                 struct net_run **ret, abx_error **err)
 {
-    struct net_run found = { .status_fd = -1 };
+    struct net_run found = { .status_fd = -1, .ports = *ports };
 
+    ports->count = 0;
     found.count = run_take_listeners(run, found.fds);
+    found.filtered = found.count > 0;
+    found.socket_count = run_take_sockets(run, found.sockets);
     *ret = NULL;
-    return found.count ? join(m, &found, call, ret, err) : ABX_OK;
+    if (found.ports.count > 0 && found.socket_count == 0) {
+        close_all(&found);
+        return err_new(err, ABX_E_UNSUPPORTED,
+                       "publish ports: the command has no network of its own here");
+    }
+    if (found.count > 0 || found.ports.count > 0)
+        return join(m, &found, call, ret, err);
+    close_all(&found);
+    return ABX_OK;
 }
 
 int32_t net_join_form(abx_manager *m, int status_fd, struct settings **call, struct net_run **ret,
                       abx_error **err)
 {
-    const struct net_run found = { .status_fd = status_fd };
+    struct net_run found = { .status_fd = status_fd, .filtered = true };
     int32_t code = manager_pump(m, err);
 
     *ret = NULL;
@@ -458,8 +494,7 @@ void net_run_forget(struct net_run *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->count; i++)
-        fd_close(r->fds[i]);
+    close_all(r);
     if (r->net) { /* out of the list of our copy */
         *r->prev = r->next;
         if (r->next)

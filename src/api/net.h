@@ -15,6 +15,7 @@
 #define ABX_API_NET_H
 
 #include "api/internal.h"
+#include "api/net_ports.h"
 
 struct net;
 struct net_run;
@@ -24,11 +25,11 @@ struct net_run;
 
 int32_t net_new(abx_manager *m, struct net **ret, abx_error **err);
 /*
- * A run that was started. Takes its listeners and *call, what the command line said, over. A run
- * that is not filtered has no listeners: *ret is NULL.
+ * A run that was started. Takes its listeners, its published ports and *call, what the command line
+ * said, over. A run that is not filtered and publishes nothing has none: *ret is NULL.
  */
-int32_t net_join(abx_manager *m, struct run *run, struct settings **call, struct net_run **ret,
-                 abx_error **err);
+int32_t net_join(abx_manager *m, struct run *run, struct net_ports *ports, struct settings **call,
+                 struct net_run **ret, abx_error **err);
 /*
  * The same for a command that somebody else will spawn: its launcher's status socket, which the
  * caller keeps, is listened to here.

@@ -41,8 +41,12 @@ struct net_run {
     struct net_run *next, **prev;
     uint32_t id; /* of its rules; its listeners are net_listener(id, i) */
     enum net_state state;
+    bool filtered; /* it has listeners and rules */
     int fds[LISTENER_COUNT];
     size_t count;
+    struct net_ports ports; /* published … */
+    int sockets[2 * SOCKET_COUNT];
+    size_t socket_count;
     int status_fd; /* of an exec form, until its listeners came; -1: none */
     struct settings *call;
     uint32_t first_serial, last_serial; /* of the calls about it */

@@ -87,24 +87,6 @@ static char *escaped(const char *text)
     return buf_take(&b);
 }
 
-/* Words that could be mistaken for several, or for something else, are quoted. */
-static void put_word(struct buf *b, const char *word)
-{
-    bool plain = word[0] &&
-                 !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                    "0123456789_-+./:,@%=")];
-
-    if (!plain)
-        (void)buf_putc(b, '\'');
-    for (const char *s = word; *s; s++) {
-        if (*s == '\'')
-            (void)buf_puts(b, "'\\'");
-        (void)buf_putc(b, *s);
-    }
-    if (!plain)
-        (void)buf_putc(b, '\'');
-}
-
 static char *command_shown(const abx_command *c)
 {
     _buf_ struct buf b = { .limit = QUESTION_MAX_TEXT };
@@ -114,7 +96,7 @@ static char *command_shown(const abx_command *c)
     for (size_t i = 0; c->argv[i]; i++) {
         if (i > 0)
             (void)buf_putc(&b, ' ');
-        put_word(&b, c->argv[i]);
+        (void)str_word(&b, c->argv[i]);
     }
     return b.failed || !b.data ? NULL : escaped(b.data);
 }

@@ -49,7 +49,13 @@ static int32_t spawn(const char *program, int control, pid_t *ret_pid, abx_error
         .image = &image, .argv = argv, .cwd = "/", .cwd_fd = -1, .fds = fds, .count = ARRAY_LEN(fds)
     };
     int32_t code = spawn_launcher(&request, ret_pid, err);
-    return code == ABX_OK ? code : err_wrap(err, "start the network proxy");
+    if (code == ABX_OK)
+        return code;
+    code = err_wrap(err, "start the network proxy");
+    if (access(program, X_OK) < 0)
+        err_hint(err, "'%s' should be the agentbox program; install it, or name one (`program`)",
+                 program);
+    return code;
 }
 
 int32_t role_start(const char *program, struct role_process *ret, int *ret_control, abx_error **err)

@@ -262,6 +262,11 @@ int32_t abx_config_presets(const abx_config *config, const char *cwd, const char
     print_start(&p, &b, format);
     if (p.as_json)
         json_array(&p.json);
+    else
+        (void)buf_puts(
+            &b,
+            "# rw: may be changed; ro: may not; exclude: hidden. absent: nothing is there now;\n"
+            "# held: not there, and cannot be made where its directory is writable\n");
     for (size_t i = 0; i < policy->rule_count; i++)
         if (policy->rules[i].source[0] == '@')
             print_facts(&p, facts, &policy->rules[i]);

@@ -182,9 +182,12 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
 {
     _arena_ struct arena arena = { 0 };
     _fd_ int cwd_fd = -1;
+    _net_ports_ struct net_ports ports = { .count = 0 };
     bool reduced = false;
     int32_t code = open_cwd(c, &cwd_fd, err);
 
+    if (code == ABX_OK)
+        code = net_ports_open(c->policy, &ports, err);
     if (code != ABX_OK)
         return code;
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
@@ -193,7 +196,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
-            code = net_join(c->manager, run, &c->settings, ret_net, err);
+            code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
             forget_plan(c);
             return code;
         }

@@ -256,6 +256,14 @@ int str_quote(struct buf *b, const char *s)
     return buf_putc(b, '\'');
 }
 
+int str_word(struct buf *b, const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+./:,@%=";
+
+    return s[0] && !s[strspn(s, plain)] ? buf_puts(b, s) : str_quote(b, s);
+}
+
 /* Edits from a to b: insertions, deletions, changes, swaps of neighbours. Both are short. */
 static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {

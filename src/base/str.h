@@ -22,6 +22,8 @@ bool str_to_duration(const char *s, int64_t *ret_ns);
 int str_escape(struct buf *b, const char *s, size_t len);
 /* s as one word for a shell, in single quotes. */
 int str_quote(struct buf *b, const char *s);
+/* The same; words that no shell could take for anything else stay without quotes. */
+int str_word(struct buf *b, const char *s);
 /* Bytes of the well-formed UTF-8 sequence at s (1 to 4) and its character; 0 if there is none. */
 size_t str_utf8(const char *s, size_t len, uint32_t *ret_char);
 /* The other way: up to four bytes of a character (its low 21 bits); how many. */

@@ -48,7 +48,8 @@ void hold_release(const struct holds *h);
 void report_failed(const char *step, long err, const char *object);
 void report_started(const struct launch *l);
 void report_tty(int master);
-long report_listeners(const int *fds, size_t count); /* 0, or -errno */
+/* STATUS_LISTENERS or STATUS_SOCKETS; 0, or -errno */
+long report_sockets(uint32_t kind, const int *fds, size_t count);
 void report_state(uint32_t kind, int value);
 void report_exited(int wait_status, uint32_t detail, const struct status_msg *usage);
 void report_probe(const char *name, long err, int value);

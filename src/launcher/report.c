@@ -16,7 +16,7 @@
 struct control_fds {
     size_t len;
     int level, type;
-    int fds[LISTENER_COUNT];
+    int fds[STATUS_MAX_FDS];
 };
 
 /* Descriptors that go along; as the kernel counts, a multiple of a word long. */
@@ -86,9 +86,9 @@ void report_tty(int master)
 }
 
 /* The host waits for them, and a run that should have them has no use without. */
-long report_listeners(const int *fds, size_t count)
+long report_sockets(uint32_t kind, const int *fds, size_t count)
 {
-    struct status_msg msg = { .kind = STATUS_LISTENERS };
+    struct status_msg msg = { .kind = kind };
     struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
     struct control_fds control;
     struct msghdr_kernel header = { .iov = &iov, .iov_len = 1 };

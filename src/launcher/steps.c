@@ -37,19 +37,29 @@ static long step_keyring(struct launch *l)
     return r == -ENOSYS ? 0 : r;
 }
 
-static long step_listeners(struct launch *l)
+/* n: how many there are, or -errno. Nobody inside may have them. */
+static long pass_out(struct launch *l, uint32_t kind, int *fds, long n)
 {
-    int fds[LISTENER_COUNT];
+    long r = n;
 
-    if (!l->plan.proxied)
-        return 0;
-    long n = listen_open(l, fds), r = n;
     if (n >= 0) {
         l->object = "host";
-        r = report_listeners(fds, (size_t)n);
+        r = report_sockets(kind, fds, (size_t)n);
     }
     while (n > 0)
-        file_close(fds[--n]); /* nobody inside may accept on them */
+        file_close(fds[--n]);
+    return r;
+}
+
+static long step_listeners(struct launch *l)
+{
+    int fds[STATUS_MAX_FDS];
+    long r = 0;
+
+    if (l->plan.proxied)
+        r = pass_out(l, STATUS_LISTENERS, fds, listen_open(l, fds));
+    if (r >= 0 && l->plan.publishes)
+        r = pass_out(l, STATUS_SOCKETS, fds, listen_sockets(l, fds));
     return r;
 }
 

@@ -56,6 +56,8 @@ long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
 /* The proxy's listeners on the loopback: how many, or -errno. */
 long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
+/* Sockets that are connected to nothing yet: how many, or -errno. */
+long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT]);
 long view_prepare(struct launch *l);
 long streams_confine(struct launch *l);         /* before mount_view closes the mounts */
 void streams_give_back(const struct launch *l); /* the position of what was read */

@@ -8,6 +8,9 @@
  * on 127.0.0.1 and, where the kernel has IPv6, on ::1: a program that tries the one is not told that
  * there is nothing on the other. Any other failure ends the run: without a listener what is allowed
  * would not work and nobody would know why.
+ *
+ * For published ports it is the other way round: sockets are made here and connected outside, to
+ * this loopback, which is all that they can reach.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -75,5 +78,27 @@ long listen_open(struct launch *l, int fds[LISTENER_COUNT])
             }
             fds[n++] = (int)fd;
         }
+    return n;
+}
+
+long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT])
+{
+    static const int families[] = { LISTEN_V4, LISTEN_V6 };
+    long n = 0;
+
+    l->object = "published ports";
+    for (unsigned i = 0; i < 2 * SOCKET_COUNT; i++) {
+        int family = families[i % 2];
+        long fd = SYS3(__NR_socket, family, LISTEN_STREAM | SYS_O_CLOEXEC, 0);
+
+        if (family == LISTEN_V6 && fd == -EAFNOSUPPORT)
+            continue;
+        if (fd < 0) {
+            while (n > 0)
+                file_close(fds[--n]);
+            return fd;
+        }
+        fds[n++] = (int)fd;
+    }
     return n;
 }

@@ -20,6 +20,9 @@
 
 #include "linux/launch.h"
 
+#define TREE_NONE     (-1)
+#define TREE_ATTACHED (-2) /* and closed: there may be more of them than descriptors */
+
 #define MS_BIND_FLAG 4096
 #define VIEW_ATTRS   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -29,7 +32,7 @@ struct view {
     size_t parent_len;
     int parent_fd;
     struct file_id mask_dir, mask_file;
-    int *trees; /* per operation: the detached copy, later the mount; -1: none */
+    int *trees; /* per operation: the detached copy, later the mount; or one of TREE_* */
     int mask_fd;
     const char *sibling; /* a mask in parent, by its name there; NULL: none … */
     uint32_t sibling_kind;
@@ -132,7 +135,7 @@ static long take_copies(struct view *v)
     for (uint32_t i = 0; i < p->mount_count; i++) {
         const struct mount_op *op = &p->mounts[i];
 
-        v->trees[i] = -1;
+        v->trees[i] = TREE_NONE;
         v->l->object = op->path;
         if (!op_is_bind(op) || (op->kind != MOUNT_BIND_RW && !(op->flags & MOUNT_EARLY)))
             continue;
@@ -271,7 +274,7 @@ static long apply_on_name(struct view *v, uint32_t i)
     if (parent < 0)
         return parent;
     if (mask_from_sibling(v, op, name)) {
-        v->trees[i] = v->mask_fd;
+        v->trees[i] = TREE_ATTACHED;
         return 0;
     }
     bool mask = op_is_mask(op);
@@ -280,10 +283,12 @@ static long apply_on_name(struct view *v, uint32_t i)
     long r = tree < 0 || mask ? tree : mountapi_set((int)tree, MOUNT_ATTR_RDONLY, false);
     if (r >= 0) {
         r = mountapi_attach_at((int)tree, (int)parent, name);
-        v->trees[i] = (int)tree;
+        v->trees[i] = TREE_ATTACHED;
     }
+    if (tree >= 0)
+        file_close((int)tree);
     if (r < 0 && (op_may_miss(op, r) || (r == -ENOENT && is_unmakeable(op, (int)parent)))) {
-        v->trees[i] = -1;
+        v->trees[i] = TREE_NONE;
         return 0;
     }
     view_changed(v, op->path);
@@ -410,8 +415,8 @@ static long seal_covers(struct view *v)
 
 /*
  * (5) What lies at the name is the mount that was put there. Only needed where somebody else may
- * write meanwhile: an entry that was planned by its inode, or a placeholder (whose name must lead
- * to a mount; nobody but us makes any here).
+ * write meanwhile: a mask, an entry that was planned by its inode, or a placeholder (whose name must
+ * lead to a mount; nobody but us makes any here).
  */
 static long verify_want(const struct view *v, uint32_t i, struct file_id *ret)
 {
@@ -431,7 +436,7 @@ static long verify_op(struct view *v, uint32_t i)
     bool held = op->flags & MOUNT_HELD;
     struct file_id want = { 0 }, got;
 
-    if (v->trees[i] < 0 || (!op_is_bind(op) && !op_is_mask(op)) || (!op->ino && !held))
+    if (v->trees[i] == TREE_NONE || !(op_is_mask(op) || held || (op_is_bind(op) && op->ino)))
         return 0;
     v->l->object = op->path;
     long r = verify_want(v, i, &want);

@@ -31,6 +31,7 @@ struct link {
     struct loop_timer deadline; /* of the dial */
     struct loop_task task;
     struct relay relay;
+    unsigned tried; /* of the targets */
     bool connected;
 };
 
@@ -49,12 +50,32 @@ struct bridge {
 
 /* ---- links ---- */
 
+static int take_socket(const struct bridge *b, unsigned target)
+{
+    if (b->config.take_socket)
+        return b->config.take_socket(b->config.user, target);
+    int fd = socket(b->config.to[target].ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+static void give_back(struct link *l)
+{
+    struct bridge *b = l->bridge;
+
+    if (l->target.fd < 0 || !b->config.give_back) {
+        loop_close(b->loop, &l->target);
+        return;
+    }
+    loop_remove(b->loop, &l->target);
+    b->config.give_back(b->config.user, l->tried - 1, TAKE_FD(l->target.fd));
+}
+
 static void link_free(struct link *l)
 {
     struct bridge *b = l->bridge;
 
     loop_close(b->loop, &l->client);
-    loop_close(b->loop, &l->target);
+    give_back(l);
     loop_timer_clear(b->loop, &l->deadline);
     loop_unpost(b->loop, &l->task);
     relay_done(&l->relay);
@@ -92,6 +113,36 @@ static void client_ready(struct loop_io *io, unsigned events)
         link_free(l);
 }
 
+/* A socket that begins to connect to the next target; 0 or -errno. */
+static int dial_one(struct link *l, int fd)
+{
+    static const int on = 1;
+    struct bridge *b = l->bridge;
+    const struct sockaddr_storage *to = &b->config.to[l->tried++];
+
+    l->target.fd = l->relay.fds[RELAY_SERVER] = fd;
+    if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(fd, (const struct sockaddr *)to, sizeof *to) < 0 && errno != EINPROGRESS)
+        return -errno;
+    return loop_add(b->loop, &l->target, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
+}
+
+/* False: there is no target left. -EAGAIN of take_socket is for the first one only. */
+static bool dial_next(struct link *l, int fd)
+{
+    while (fd >= 0) {
+        if (dial_one(l, fd) == 0)
+            return true;
+        give_back(l);
+        if (l->tried == l->bridge->config.to_count)
+            return false;
+        fd = take_socket(l->bridge, l->tried);
+    }
+    return false;
+}
+
 static void target_ready(struct loop_io *io, unsigned events)
 {
     struct link *l = CONTAINER_OF(io, struct link, target);
@@ -99,7 +150,10 @@ static void target_ready(struct loop_io *io, unsigned events)
     int error = 0;
 
     if (!l->connected && (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error)) {
-        link_free(l);
+        give_back(l);
+        bool more = l->tried < l->bridge->config.to_count;
+        if (!more || !dial_next(l, take_socket(l->bridge, l->tried)))
+            link_free(l);
         return;
     }
     relay_ready(&l->relay, RELAY_SERVER, events);
@@ -113,51 +167,32 @@ static void dial_expired(struct loop_timer *timer)
     link_free(CONTAINER_OF(timer, struct link, deadline));
 }
 
-static int dial(const struct bridge *b, int fd)
+/* Takes both. */
+static void link_new(struct bridge *b, int client, int target)
 {
-    static const int on = 1;
+    struct link *l = calloc(1, sizeof *l);
 
-    if (b->config.to.ss_family != AF_UNIX)
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (connect(fd, (const struct sockaddr *)&b->config.to, b->config.to_len) < 0 &&
-        errno != EINPROGRESS)
-        return -errno;
-    return 0;
-}
-
-/* Takes both. 0 or -errno. */
-static int link_new(struct bridge *b, int client_fd, int target_fd)
-{
-    _fd_ int client = client_fd;
-    _fd_ int target = target_fd;
-    int r = fcntl(target, F_SETFL, O_NONBLOCK) < 0 ? -errno : dial(b, target);
-    struct link *l = r == 0 ? calloc(1, sizeof *l) : NULL;
-
-    if (!l)
-        return r < 0 ? r : -ENOMEM;
+    if (!l) {
+        fd_close(client);
+        fd_close(target);
+        return;
+    }
     l->bridge = b;
     l->client = (struct loop_io){ .fd = client, .ready = client_ready };
-    l->target = (struct loop_io){ .fd = target, .ready = target_ready };
+    l->target = (struct loop_io){ .fd = -1, .ready = target_ready };
     l->deadline.expired = dial_expired;
     l->task.run = task_run;
     relay_init(&l->relay, &b->pool, client, target);
-    r = loop_add(b->loop, &l->client, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
-    if (r == 0)
-        r = loop_add(b->loop, &l->target, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
-    if (r < 0) {
-        free(l);
-        return r;
-    }
-    (void)TAKE_FD(client);
-    (void)TAKE_FD(target);
-    loop_timer_set(b->loop, &l->deadline, loop_now(b->loop) + b->config.dial_ns);
     l->next = b->links;
     l->prev = &b->links;
     if (l->next)
         l->next->prev = &l->next;
     b->links = l;
     b->count++;
-    return 0;
+    loop_timer_set(b->loop, &l->deadline, loop_now(b->loop) + b->config.dial_ns);
+    if (!dial_next(l, target) ||
+        loop_add(b->loop, &l->client, LOOP_READ | LOOP_WRITE | LOOP_EDGE) < 0)
+        link_free(l);
 }
 
 /* ---- the listener ---- */
@@ -176,18 +211,10 @@ static void rest_a_moment(struct bridge *b)
     loop_timer_set(b->loop, &b->retry, loop_now(b->loop) + RETRY_NS);
 }
 
-static int take_socket(const struct bridge *b)
-{
-    if (b->config.take_socket)
-        return b->config.take_socket(b->config.user);
-    int fd = socket(b->config.to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return fd < 0 ? -errno : fd;
-}
-
 /* The client gets its link, or waits until there is a socket for it. */
 static bool serve(struct bridge *b, int client)
 {
-    int target = take_socket(b);
+    int target = take_socket(b, 0);
 
     if (target == -EAGAIN) {
         b->waiting = client;
@@ -195,7 +222,7 @@ static bool serve(struct bridge *b, int client)
         return false;
     }
     if (target >= 0)
-        (void)link_new(b, client, target);
+        link_new(b, client, target);
     else
         fd_close(client);
     return true;

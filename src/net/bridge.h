@@ -21,18 +21,20 @@
 struct bridge;
 
 struct bridge_config {
-    int listener;               /* taken over, also on failure */
-    struct sockaddr_storage to; /* where every connection leads */
-    socklen_t to_len;
+    int listener;                  /* taken over, also on failure */
+    struct sockaddr_storage to[2]; /* where every connection leads: the first that answers */
+    unsigned to_count;
     uint32_t connections; /* 0: BRIDGE_CONNECTIONS */
     int64_t dial_ns;      /* 0: BRIDGE_DIAL_NS */
     void *user;
     /*
-     * A stream socket that is not connected yet, perhaps of another network namespace; the
-     * bridge's now. -EAGAIN: there is none for the moment, bridge_resume tells when. Another
-     * -errno: the client is turned away. NULL: the bridge makes its own.
+     * A stream socket for to[target] that is not connected yet, perhaps of another network
+     * namespace; the bridge's now. -EAGAIN: there is none for the moment, bridge_resume tells when.
+     * Another -errno: the client is turned away. NULL: the bridge makes its own.
      */
-    int (*take_socket)(void *user);
+    int (*take_socket)(void *user, unsigned target);
+    /* … and gets it back, in whatever state, in no loop. NULL: the bridge closes it. */
+    void (*give_back)(void *user, unsigned target, int fd);
     void (*ended)(void *user); /* after bridge_stop: the last connection is gone. NULL: not told */
 };
 

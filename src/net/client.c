@@ -299,6 +299,16 @@ int32_t client_listen(struct client *c, uint32_t id, uint32_t rules, int fd, abx
     return call_numbers(c, PROTOCOL_LISTEN, id, rules, fd, err);
 }
 
+int32_t client_give_socket(struct client *c, uint32_t rules, int fd, abx_error **err)
+{
+    return call_numbers(c, PROTOCOL_SOCKET, rules, 0, fd, err);
+}
+
+int32_t client_publish(struct client *c, uint32_t rules, uint16_t port, int fd, abx_error **err)
+{
+    return call_numbers(c, PROTOCOL_PUBLISH, rules, port, fd, err);
+}
+
 int32_t client_unlisten(struct client *c, uint32_t id, abx_error **err)
 {
     return call_numbers(c, PROTOCOL_UNLISTEN, id, 0, -1, err);

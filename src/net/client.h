@@ -50,6 +50,9 @@ int32_t client_rules(struct client *c, uint32_t id, const struct server_rules *r
                      const char *upstream, abx_error **err);
 /* The caller keeps fd, which the role needs no longer. */
 int32_t client_listen(struct client *c, uint32_t id, uint32_t rules, int fd, abx_error **err);
+/* Published ports (publish.h), of the run with these rules: sockets first. The caller keeps fd. */
+int32_t client_give_socket(struct client *c, uint32_t rules, int fd, abx_error **err);
+int32_t client_publish(struct client *c, uint32_t rules, uint16_t port, int fd, abx_error **err);
 int32_t client_unlisten(struct client *c, uint32_t id, abx_error **err);
 int32_t client_drop_rules(struct client *c, uint32_t id, abx_error **err);
 int32_t client_stop(struct client *c, abx_error **err); /* begins; client.stopped tells the end */

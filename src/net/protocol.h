@@ -30,6 +30,8 @@ enum protocol_type {
     PROTOCOL_UNLISTEN,
     PROTOCOL_ANSWER, /* to a question */
     PROTOCOL_STOP,
+    PROTOCOL_SOCKET,  /* for published ports: a socket made inside, of the run with these rules */
+    PROTOCOL_PUBLISH, /* … a port inside, and the host's listener that leads to it */
     /* role → host */
     PROTOCOL_DONE = 64, /* code (ABX_*) and text */
     PROTOCOL_RECORD,
@@ -51,7 +53,7 @@ void protocol_put_names(struct buf *out, uint32_t serial, const char *hosts, siz
 /* upstream: the URL, or "". rules->upstream is not looked at. */
 void protocol_put_rules(struct buf *out, uint32_t serial, uint32_t id,
                         const struct server_rules *rules, const char *upstream);
-/* Messages of up to two numbers: DROP_RULES, LISTEN, UNLISTEN, ANSWER, STOP, LOST, STOPPED. */
+/* All messages of up to two numbers: DROP_RULES, LISTEN, PUBLISH, STOP, STOPPED, … */
 void protocol_put_numbers(struct buf *out, enum protocol_type type, uint32_t serial, uint32_t a,
                           uint32_t b);
 void protocol_put_done(struct buf *out, uint32_t serial, int32_t code, const char *text);

@@ -23,6 +23,7 @@
 #include "base/loop.h"
 #include "net/confine.h"
 #include "net/protocol.h"
+#include "net/publish.h"
 #include "net/relay.h"
 
 #define FDS_MAX     16                /* received and not yet asked for */
@@ -36,6 +37,7 @@ struct role {
     struct loop *loop;
     struct resolver *resolver;
     struct server *server;
+    struct publish *publish;
     struct loop_io control;
     struct buf in, out;
     size_t out_sent;
@@ -147,6 +149,8 @@ static int32_t do_setup(struct role *r, const char *bytes, size_t len, abx_error
     fit_limits(r, &limits);
     int e = resolver_new(r->loop, dns_port, &r->resolver);
     if (e == 0)
+        e = publish_new(r->loop, &r->publish);
+    if (e == 0)
         e = server_new(r->loop, r->resolver, &limits, &hooks, &r->server);
     return e < 0 ? err_nomem(err) : ABX_OK;
 }
@@ -185,6 +189,21 @@ static int32_t do_listen(struct role *r, uint32_t id, uint32_t rules, abx_error 
                  : ABX_OK;
 }
 
+static int32_t do_publish(struct role *r, uint32_t type, uint32_t run, uint32_t port,
+                          abx_error **err)
+{
+    int fd = take_fd(r);
+
+    if (fd < 0 || port > UINT16_MAX || !r->publish) {
+        fd_close(fd);
+        return err_new(err, ABX_E_INVALID,
+                       "publish: no socket came along, a wrong port, or too late");
+    }
+    int e = type == PROTOCOL_SOCKET ? publish_give_socket(r->publish, run, fd)
+                                    : publish_open(r->publish, run, (uint16_t)port, fd);
+    return e < 0 ? err_sys(err, ABX_E_PROXY, e, "publish port %u of run %u", port, run) : ABX_OK;
+}
+
 static int32_t do_numbers(struct role *r, const struct protocol_head *head, const char *bytes,
                           abx_error **err)
 {
@@ -194,10 +213,15 @@ static int32_t do_numbers(struct role *r, const struct protocol_head *head, cons
         return err_new(err, ABX_E_INVALID, "read a message of type %u: malformed", head->type);
     switch (head->type) {
     case PROTOCOL_DROP_RULES:
+        if (r->publish)
+            publish_drop(r->publish, a);
         server_remove_rules(r->server, a);
         return ABX_OK;
     case PROTOCOL_LISTEN:
         return do_listen(r, a, b, err);
+    case PROTOCOL_SOCKET:
+    case PROTOCOL_PUBLISH:
+        return do_publish(r, head->type, a, b, err);
     case PROTOCOL_UNLISTEN:
         server_unlisten(r->server, a);
         return ABX_OK;
@@ -205,6 +229,7 @@ static int32_t do_numbers(struct role *r, const struct protocol_head *head, cons
         server_answer(r->server, a, b <= SERVER_NO_SESSION ? (enum server_answer)b : SERVER_NO);
         return ABX_OK;
     case PROTOCOL_STOP:
+        publish_free(TAKE_PTR(r->publish));
         server_stop(r->server);
         return ABX_OK;
     default:
@@ -326,6 +351,7 @@ static bool is_control_socket(int fd)
 static void role_done(struct role *r)
 {
     server_free(r->server);
+    publish_free(r->publish);
     resolver_free(r->resolver);
     for (size_t i = 0; i < r->fd_count; i++)
         fd_close(r->fds[i]);

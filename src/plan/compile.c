@@ -124,6 +124,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->layers = plan->required = plan_layers(policy, request->backend);
     plan->network_shared = policy->network == NETWORK_ALLOWED;
     plan->proxied = !inner && policy->network == NETWORK_FILTERED;
+    plan->publishes = policy->port_count > 0 && policy->network != NETWORK_ALLOWED && !inner;
     plan->tty = request->tty;
     plan->nested = policy->nested;
     plan->map_all_ids = facts->is_root;

@@ -109,8 +109,13 @@ static void text_header(const struct plan *p, struct buf *b)
 {
     (void)buf_puts(b, "command:");
     for (uint32_t i = 0; i < p->argv_count; i++) {
+        _buf_ struct buf word = { .limit = b->limit };
+
         (void)buf_putc(b, ' ');
-        put_escaped(b, p->argv[i]);
+        if (str_word(&word, p->argv[i]) < 0)
+            b->failed = word.failed;
+        else
+            put_escaped(b, word.data);
     }
     (void)buf_puts(b, "\nin: ");
     put_escaped(b, p->cwd);
@@ -125,6 +130,8 @@ static void text_header(const struct plan *p, struct buf *b)
                      p->network_shared ? "the host's"
                      : p->proxied      ? "none, but for the proxy on 127.0.0.1"
                                        : "none");
+    if (p->publishes)
+        (void)buf_puts(b, "            ports inside are published on the host's 127.0.0.1\n");
     (void)buf_puts(b, "  hostname  ");
     put_escaped(b, p->hostname);
     (void)buf_printf(b, "\n  nested    %s\n", p->nested ? "allowed" : "refused");
@@ -284,6 +291,7 @@ static void dump_json(const struct plan *p, struct buf *b)
                   p->network_shared ? "allowed"
                   : p->proxied      ? "filtered"
                                     : "blocked");
+    json_pair_bool(&j, "publishes", p->publishes);
     json_pair_bool(&j, "nested", p->nested);
     json_pair_str(&j, "hostname", p->hostname);
     json_key(&j, "timeoutNs");

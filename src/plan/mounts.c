@@ -489,6 +489,27 @@ static int32_t make_holds(struct walk *w, struct plan *plan)
     return ABX_OK;
 }
 
+static int32_t check_counts(const struct walk *w, abx_error **err)
+{
+    size_t held = 0;
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; i < w->op_count; i++)
+        held += (w->ops[i].flags & MOUNT_HELD) != 0;
+    if (w->op_count > PLAN_MAX_MOUNTS || w->rule_count > PLAN_MAX_RULES) {
+        r = err_new(err, ABX_E_CONFIG, "the rules need %zu mounts; at most %u are possible",
+                    w->op_count, PLAN_MAX_MOUNTS);
+        err_hint(err, "name parents instead of many single paths");
+    } else if (held > PLAN_MAX_HELD) {
+        r = err_new(err, ABX_E_CONFIG,
+                    "the rules speak about %zu names that do not exist; at most %u can be held",
+                    held, PLAN_MAX_HELD);
+        err_hint(err, "name the directory that they would lie in; a pattern speaks about what "
+                      "exists only");
+    }
+    return r;
+}
+
 int32_t mounts_compile(const struct policy *policy, const struct facts *facts, struct arena *arena,
                        struct plan *plan, abx_error **err)
 {
@@ -521,12 +542,9 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
         r = make_holds(&w, plan);
     if (r != ABX_OK)
         return r;
-    if (w.op_count > PLAN_MAX_MOUNTS || w.rule_count > PLAN_MAX_RULES) {
-        r = err_new(err, ABX_E_CONFIG, "the rules need %zu mounts; at most %u are possible",
-                    w.op_count, PLAN_MAX_MOUNTS);
-        err_hint(err, "name parents instead of many single paths");
+    r = check_counts(&w, err);
+    if (r != ABX_OK)
         return r;
-    }
     plan->mounts = w.ops;
     plan->mount_count = (uint32_t)w.op_count;
     plan->rules = w.rules;

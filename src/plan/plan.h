@@ -140,6 +140,7 @@ struct plan {
     uint32_t tty_rows, tty_columns;
     uint32_t network_shared; /* 1: the host's network namespace */
     uint32_t proxied;        /* 1: the proxy's listeners are made inside and passed out */
+    uint32_t publishes;      /* 1: sockets for published ports are made inside and passed out */
     uint32_t nested;         /* 1: allowNestedNamespaces */
     uint32_t map_all_ids;    /* 1: started by root: identity map of all ids */
     uint32_t uid, gid;       /* mapped onto themselves */
@@ -168,6 +169,7 @@ struct plan {
 /* Named limits of a plan; the compiler refuses more, the decoder too. */
 #define PLAN_MAX_BYTES   (UINT32_C(64) << 20)
 #define PLAN_MAX_MOUNTS  UINT32_C(65536)
+#define PLAN_MAX_HELD    UINT32_C(2048) /* each costs the kernel a millisecond when it is removed */
 #define PLAN_MAX_RULES   UINT32_C(65536)
 #define PLAN_MAX_LIMITS  UINT32_C(16)
 #define PLAN_MAX_STRINGS UINT32_C(262144)

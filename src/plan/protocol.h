@@ -86,13 +86,15 @@ struct deliver_msg {
 #define LISTEN_HTTP    3128
 #define LISTEN_SOCKS   1080
 #define LISTENER_COUNT 4
-#define STATUS_MAX_FDS LISTENER_COUNT /* with one message to the host */
+#define SOCKET_COUNT   32                 /* for published ports, of each family */
+#define STATUS_MAX_FDS (2 * SOCKET_COUNT) /* with one message to the host */
 
 enum status_kind {
     STATUS_FAILED = 1, /* step, err, text: set-up ended here; the command was not started */
     STATUS_STARTED,    /* layers: in force; the command has been executed */
     STATUS_TTY,        /* one descriptor comes along: the terminal's master side */
     STATUS_LISTENERS,  /* descriptors come along: the proxy's listening sockets */
+    STATUS_SOCKETS,    /* … and sockets that are connected to nothing yet, for published ports */
     STATUS_STOPPED,    /* value: the signal that stopped the command */
     STATUS_CONTINUED,
     STATUS_EXITED, /* value: wait status; timed_out; usage. Nothing runs inside any more */

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "policy/gaps.h"
 #include "policy/presets.h"
+#include "policy/value.h"
 
 const char *access_name(uint32_t access)
 {
@@ -232,6 +233,20 @@ static void choose_scalars(const struct layers *l, struct policy *p)
     (void)str_to_duration(layers_value(l, KEY_GRACE), &p->grace_ns); /* checked on entry */
 }
 
+static bool choose_ports(const struct layers *l, struct arena *arena, struct policy *p)
+{
+    struct policy_port *ports = arena_alloc(arena, l->count, sizeof *ports);
+    size_t n = 0;
+
+    for (size_t i = 0; ports && i < l->count; i++)
+        if (l->entries[i]->key == KEY_PUBLISH &&
+            value_ports(l->entries[i]->value, &ports[n].host, &ports[n].inside))
+            n++;
+    p->ports = ports;
+    p->port_count = n;
+    return ports != NULL;
+}
+
 int32_t policy_build_layers(const struct layers *l, const char *const *guards, struct arena *arena,
                             const struct policy **ret, abx_error **err)
 {
@@ -240,6 +255,8 @@ int32_t policy_build_layers(const struct layers *l, const char *const *guards, s
     if (!p)
         return err_nomem(err);
     choose_scalars(l, p);
+    if (!choose_ports(l, arena, p))
+        return err_nomem(err);
     p->presets = chosen_presets(l);
     p->shell = arena_strdup(arena, layers_value(l, KEY_SHELL));
     if (!p->shell)

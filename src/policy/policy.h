@@ -60,6 +60,10 @@ struct policy_env {
     const char *value; /* ENV_SET */
 };
 
+struct policy_port {
+    uint16_t host, inside;
+};
+
 struct policy {
     const struct policy_rule *rules;
     size_t rule_count;
@@ -72,6 +76,8 @@ struct policy {
     uint32_t network;   /* enum network_mode */
     uint32_t network_origin;
     const char *network_source; /* "" if nobody chose */
+    const struct policy_port *ports; /* published */
+    size_t port_count;
     bool unix_sockets;
     bool nested;
     bool strict;                                                  /* fallbackPolicy */

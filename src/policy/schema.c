@@ -47,6 +47,7 @@ static const char *const members[] = {
     [SETTINGS_PRESETS] = LIST_OF("^!?@[a-z/-]+$"),
     [SETTINGS_DOMAINS] = LIST_OF("^[^ ]+$"),
     [SETTINGS_SOCKETS] = LIST_OF("^~?/"),
+    [SETTINGS_PORTS] = LIST_OF("^([0-9]+:)?[0-9]+$"),
     [SETTINGS_RULES] =
         "\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
         "\"pattern\":{\"type\":\"string\",\"minLength\":1},\"decision\":" DECISION ","

@@ -36,6 +36,7 @@ enum settings_type {
     SETTINGS_PRESETS,
     SETTINGS_DOMAINS, /* domain.h */
     SETTINGS_SOCKETS,
+    SETTINGS_PORTS,     /* PORT or HOSTPORT:PORT */
     SETTINGS_RULES,     /* rule.h: each entry is JSON without blanks */
     SETTINGS_MAP,       /* from here on, in a file: objects. Each entry is NAME=VALUE */
     SETTINGS_COMMANDS,  /* VALUE: true, false, @git, or a path with a '/' */

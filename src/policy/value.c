@@ -42,6 +42,7 @@ static const char *const type_words[] = {
     [SETTINGS_PRESETS] = "a preset's name",
     [SETTINGS_DOMAINS] = "a pattern of hosts",
     [SETTINGS_SOCKETS] = "an absolute path",
+    [SETTINGS_PORTS] = "PORT or HOSTPORT:PORT",
     [SETTINGS_RULES] = "a rule as JSON",
     [SETTINGS_MAP] = "NAME=VALUE",
     [SETTINGS_COMMANDS] = "COMMAND=VALUE",
@@ -84,6 +85,24 @@ static bool is_absolute(const char *path)
     return path[0] == '/' || str_has_prefix(path, "~/");
 }
 
+bool value_ports(const char *value, uint16_t *ret_host, uint16_t *ret_inside)
+{
+    const char *colon = strchr(value, ':');
+    char first[sizeof "65535"] = "";
+    uint64_t host, inside;
+
+    if (colon && (size_t)(colon - value) >= sizeof first)
+        return false;
+    if (colon)
+        memcpy(first, value, (size_t)(colon - value));
+    if (!str_to_u64(colon ? colon + 1 : value, UINT16_MAX, &inside) || inside == 0 ||
+        (colon && (!str_to_u64(first, UINT16_MAX, &host) || host == 0)))
+        return false;
+    *ret_host = (uint16_t)(colon ? host : inside);
+    *ret_inside = (uint16_t)inside;
+    return true;
+}
+
 static bool value_has_type(const struct schema_row *row, const char *value)
 {
     uint64_t number;
@@ -101,6 +120,10 @@ static bool value_has_type(const struct schema_row *row, const char *value)
         return value[0] == '\0' || is_absolute(value);
     case SETTINGS_SOCKETS:
         return is_absolute(value);
+    case SETTINGS_PORTS: {
+        uint16_t host, inside;
+        return value_ports(value, &host, &inside);
+    }
     case SETTINGS_ENUM:
         return word_is_listed(row->words, value);
     case SETTINGS_BOOL:

@@ -11,5 +11,7 @@
 const char *value_words(enum settings_type type);
 /* ABX_OK, or ABX_E_CONFIG with the key as its subject and a hint. */
 int32_t value_check(const struct schema_row *row, const char *value, abx_error **err);
+/* "PORT" or "HOSTPORT:PORT", each from 1 to 65535. */
+bool value_ports(const char *value, uint16_t *ret_host, uint16_t *ret_inside);
 
 #endif

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -24,6 +25,7 @@
 #include "base/str.h"
 #include "probe/gitconfig.h"
 
+#define GIT_MAX_PACKED   ((size_t)16 << 20)
 #define GIT_STRICT       "@git-strict"
 #define GIT_MAX_HELD     24u /* git directories with placeholders */
 #define GIT_MAX_INCLUDES 64u /* files that configs include, of all repositories */
@@ -432,6 +434,43 @@ static int32_t protect_ref(struct scan *s, const char *path, void *data, unsigne
     return scan_add_path(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_STRICT, path, NULL);
 }
 
+/* An absent directory that the current branch needs, too, cannot be held. */
+static bool current_needs(struct scan *s, const char *path, const char *heads, const char *current)
+{
+    for (const char *at = path; at && !str_eq(at, heads); at = path_parent(s->arena, at))
+        if (current && path_is_beneath(current, at))
+            return !git_is_there(s, at, ".", true);
+    return false;
+}
+
+/* Branches that have no file of their own: one that is made would count more than packed-refs. */
+static int32_t protect_packed(struct scan *s, const char *file, const char *heads,
+                              const char *current)
+{
+    char *text = git_read_text(s, file, GIT_MAX_PACKED), *rest = text;
+    int32_t r = ABX_OK;
+
+    struct stat st;
+
+    if (!text)
+        return lstat(file, &st) == 0 && st.st_size > 1
+                   ? refuse_config(s, file, "it cannot be read as text, or is larger than 16 MiB")
+                   : ABX_OK;
+    for (char *line; r == ABX_OK && (line = strsep(&rest, "\n"));) {
+        const char *name = strchr(line, ' ');
+        if (line[0] == '#' || !name || !str_has_prefix(name + 1, "refs/heads/"))
+            continue;
+        const char *path = path_clean(s->arena, heads, name + 1 + strlen("refs/heads/"));
+        if (!path)
+            return err_nomem(s->err);
+        if (!path_is_beneath(path, heads) || str_eq(path, heads) ||
+            (current && str_eq(path, current)) || current_needs(s, path, heads, current))
+            continue;
+        r = scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_STRICT, path, NULL);
+    }
+    return r;
+}
+
 int32_t git_protect_refs(struct scan *s, const struct repo *repo)
 {
     const char *head_path = join(s, repo->gitdir, "HEAD");
@@ -441,9 +480,12 @@ int32_t git_protect_refs(struct scan *s, const struct repo *repo)
 
     if (head && str_has_prefix(head, "ref: refs/heads/"))
         current = path_clean(s->arena, repo->common, head + strlen("ref: "));
-    if (!heads)
+    const char *packed = join(s, repo->common, "packed-refs");
+    if (!heads || !packed)
         return err_nomem(s->err);
     int32_t r = each_directory(s, heads, protect_ref, current, 0);
+    if (r == ABX_OK)
+        r = protect_packed(s, packed, heads, current);
     if (r == ABX_OK)
         r = protect(s, repo->common, "refs/tags", RULE_IF_PRESENT);
     if (r == ABX_OK)

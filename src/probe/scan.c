@@ -81,11 +81,13 @@ int32_t scan_add(struct scan *s, const struct policy_rule *rule, const struct re
     };
 
     if (where->denied && rule->access == ACCESS_RW) {
-        if (rule->origin == ORIGIN_BUILTIN || (rule->flags & RULE_GLOB))
+        /* As if it were absent; but who asks for it now is told. */
+        if (rule->origin != ORIGIN_CALL || (rule->flags & RULE_GLOB))
             return ABX_OK;
         int32_t r = err_sys(s->err, ABX_E_IO, -EACCES, "%s %s: enter '%s'", rule->source,
                             rule->text, where->path);
         err_subject(s->err, where->path);
+        err_hint(s->err, "you may not enter it yourself, so it cannot be granted");
         return r;
     }
     fact.why = arena_printf(s->arena, "%s %s", rule->source, rule->text);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,25 +56,49 @@ static int make_directories(char *path)
     return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
+/*
+ * The candidate itself. In /var/tmp others can make the name first: a link of theirs is not
+ * followed, and what is opened below is opened relative to what was looked at.
+ */
+static int open_candidate(const char *directory)
+{
+    const int flags = O_PATH | O_CLOEXEC;
+    struct stat st;
+    _fd_ int fd = open(directory, flags | O_NOFOLLOW);
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISLNK(st.st_mode))
+        return TAKE_FD(fd);
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return -EPERM;
+    int target = open(directory, flags | O_DIRECTORY);
+    return target < 0 ? -errno : target;
+}
+
+static int make_candidate(const char *directory)
+{
+    char *path = strdup(directory);
+    int r = path ? make_directories(path) : -ENOMEM;
+
+    free(path);
+    return r < 0 ? r : open_candidate(directory);
+}
+
 int state_open(const char *directory, const char *name, bool create)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-    char *path;
+    _fd_ int above = open_candidate(directory);
     struct stat st;
 
-    if (asprintf(&path, "%s/%s", directory, name) < 0)
-        return -ENOMEM;
-    _fd_ int fd = open(path, flags);
-    int error = fd < 0 ? -errno : 0;
-    if (error == -ENOENT && create) {
-        error = make_directories(path);
-        if (error == 0)
-            fd = open(path, flags);
-    }
-    free(path);
-    if (fd < 0)
-        return error ? error : -errno;
-    if (fstat(fd, &st) < 0)
+    if (above == -ENOENT && create)
+        above = make_candidate(directory);
+    if (above < 0)
+        return above;
+    _fd_ int fd = openat(above, name, flags);
+    if (fd < 0 && errno == ENOENT && create && (mkdirat(above, name, 0700) == 0 || errno == EEXIST))
+        fd = openat(above, name, flags);
+    if (fd < 0 || fstat(fd, &st) < 0)
         return -errno;
     if (st.st_uid != geteuid() || (st.st_mode & 022))
         return -EPERM;

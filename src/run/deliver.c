@@ -160,18 +160,20 @@ int deliver_listeners(int status_fd, int fds[LISTENER_COUNT])
                                  .msg_control = &control,
                                  .msg_controllen = sizeof control };
         ssize_t n = recvmsg(status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        int count = 0;
+        int passed[STATUS_MAX_FDS], count = 0;
 
         if (n < 0 && (errno == EINTR || errno == ECONNRESET))
             continue; /* its last words come after that */
         if (n <= 0)
             return n < 0 && errno == EAGAIN ? 0 : -1;
-        run_passed_fds(&header, fds);
-        while (count < LISTENER_COUNT && fds[count] >= 0)
+        run_passed_fds(&header, passed);
+        while (count < STATUS_MAX_FDS && passed[count] >= 0)
             count++;
-        if (msg.kind == STATUS_LISTENERS && count > 0)
+        if (msg.kind == STATUS_LISTENERS && count > 0 && count <= LISTENER_COUNT) {
+            memcpy(fds, passed, (size_t)count * sizeof *fds);
             return count;
+        }
         while (count > 0)
-            fd_close(fds[--count]);
+            fd_close(passed[--count]);
     }
 }

@@ -285,6 +285,17 @@ static int make_socket(int dir, int file, const struct plan_hold *hold, const ch
     return make_directory(dir, file, name); /* file systems without sockets, like FAT */
 }
 
+/*
+ * Branches that only packed-refs has (@git-strict): git looks through an empty directory in the
+ * place of a branch, and would call anything else a broken one.
+ */
+static bool holds_branches(const struct plan_hold *hold)
+{
+    const char *heads = strstr(hold->directory, "/refs/heads");
+
+    return heads && (heads[11] == '\0' || heads[11] == '/');
+}
+
 static int fill_directory(int dir, int file, const struct plan_hold *hold)
 {
     const char *first = NULL;
@@ -295,7 +306,9 @@ static int fill_directory(int dir, int file, const struct plan_hold *hold)
 
         if (strlen(name) > HOLD_NAME_MAX)
             return -ENAMETOOLONG;
-        if (!make_readable(dir, file, name, &r))
+        if (holds_branches(hold))
+            r = make_directory(dir, file, name);
+        else if (!make_readable(dir, file, name, &r))
             r = make_socket(dir, file, hold, name, &first);
     }
     return r;

@@ -56,6 +56,21 @@ size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT])
     return n;
 }
 
+size_t run_take_sockets(struct run *r, int fds[2 * SOCKET_COUNT])
+{
+    size_t n = r->socket_count;
+
+    memcpy(fds, r->sockets, n * sizeof *fds);
+    r->socket_count = 0;
+    return n;
+}
+
+static void close_sockets(struct run *r)
+{
+    while (r->socket_count > 0)
+        fd_close(r->sockets[--r->socket_count]);
+}
+
 static void close_listeners(struct run *r)
 {
     for (size_t i = 0; i < LISTENER_COUNT; i++)
@@ -155,6 +170,13 @@ static void handle_message(struct run *r, const struct status_msg *msg, int fds[
         close_listeners(r);
         for (size_t i = 0; i < LISTENER_COUNT; i++)
             r->listeners[i] = TAKE_FD(fds[i]);
+        break;
+    case STATUS_SOCKETS:
+        close_sockets(r);
+        while (r->socket_count < STATUS_MAX_FDS && fds[r->socket_count] >= 0) {
+            r->sockets[r->socket_count] = TAKE_FD(fds[r->socket_count]);
+            r->socket_count++;
+        }
         break;
     case STATUS_STOPPED:
         r->stopped = msg->value;
@@ -472,6 +494,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     fd_close(r->status_fd);
     fd_close(r->tty_fd);
     close_listeners(r);
+    close_sockets(r);
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
     violations_done(&r->violations);
@@ -490,6 +513,7 @@ void run_forget(struct run *r)
     fd_close(r->tty_fd);
     fd_close(r->pidfd);
     close_listeners(r);
+    close_sockets(r);
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
 }

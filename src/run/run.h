@@ -51,6 +51,8 @@ struct run {
     int side_fd;                   /* something else to wait for; -1: nothing */
     bool side_ready;               /* run_pump found it readable */
     int listeners[LISTENER_COUNT]; /* of the proxy, for whoever takes them; -1: none */
+    int sockets[2 * SOCKET_COUNT]; /* for published ports, likewise */
+    size_t socket_count;
     struct hold hold;
     struct cgroup cgroup;
     struct stream streams[3]; /* [1] and [2] */
@@ -67,6 +69,8 @@ struct run {
 void run_init(struct run *r);
 /* The proxy's listeners, which the caller owns then; how many. */
 size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT]);
+/* Those for published ports, likewise. */
+size_t run_take_sockets(struct run *r, int fds[2 * SOCKET_COUNT]);
 int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err);
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err);

@@ -8,7 +8,7 @@ setup() {
     life_setup
     [ -z "$ABX_SANITIZED" ] || skip "sanitizers: their library wants to be loaded first"
     mkdir "$O/bin" "$O/other"
-    cp "$AGENTBOX" "$ABX_BUILD/abx-launcher" "$ABX_BUILD/libagentbox.so.0" "$O/bin"
+    cp "$AGENTBOX" "$ABX_BUILD/libagentbox.so.0" "$O/bin"
     cp -r "$ABX_SOURCE/bindings" "$O"
     cp "$ABX_SOURCE"/tests/lib/binding_* "$O"
     chmod -R a+rX "$O"
@@ -21,7 +21,7 @@ teardown() {
 
 @test "Python: run, stream, approve, update, violations, threads" {
     run "${AS[@]}" env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$O/bindings/python" AGENTBOX_LIBRARY="$O/bin/libagentbox.so.0" \
-        HELPERS="$O/bin" OTHER="$O/other" /usr/bin/python3 "$O/binding_python.py"
+        AGENTBOX="$O/bin/agentbox" OTHER="$O/other" /usr/bin/python3 "$O/binding_python.py"
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(grep -c '^ok' <<<"$output")" -eq 6 ]

@@ -411,6 +411,20 @@ print(json.dumps({"filesystem": {"ro": ["a/b%d" % i for i in range(5000)],
     [ "$SECONDS" -lt 10 ]
 }
 
+@test "more absent names than can be held are refused with a sentence, before anything happens" {
+    python3 -c '
+import json
+print(json.dumps({"filesystem": {"ro": ["a%d" % i for i in range(60000)]}}))' >"$W/.agentbox.json"
+    own "$W"
+    SECONDS=0
+    run box -- touch "$W/ran"
+    [ "$status" -eq 125 ]
+    [[ $output == *"names that do not exist; at most 2048 can be held"*hint:*"name the directory"* ]]
+    [ ! -e "$W/ran" ]
+    [ "$(find "$W" -name 'a*' | wc -l)" -eq 0 ]
+    [ "$SECONDS" -lt 10 ]
+}
+
 @test "paths with newlines, pattern characters or invalid UTF-8 are ordinary paths" {
     local odd
     for odd in $'new\nline' 'a[b]c' 'star*' 'quest?' $'bad\xffbyte' 'space at end ' '~tilde' 'back\slash'; do

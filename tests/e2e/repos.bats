@@ -164,6 +164,9 @@ unharmed() {
     host_git -C "$T/clone" submodule --quiet init
     (W=$T/clone && inside 'set -e; git -c protocol.file.allow=always submodule --quiet update
         cd mod; git log -1 --format=%s') | grep first
+    host_git clone -q "$W" "$T/plain" 2>/dev/null # not initialized: that would write the config
+    (W=$T/plain && inside 'set -e; git -c protocol.file.allow=always -c submodule.active=. submodule --quiet update
+        cd mod; git log -1 --format=%s') | grep first
     inside 'set -e; git worktree add -q wt -b new; cd wt; echo a >>file; git commit -qam in-wt; cd ..
         git worktree list; git worktree remove wt; git merge -q new'
     [ "$(host_git -C "$W" log -1 --format=%s)" = in-wt ]

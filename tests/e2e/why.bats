@@ -163,6 +163,27 @@ grant_works() {
     allowed create "$W/a/new"
 }
 
+@test "a program's name is looked up as a run would, and one that is not there is said" {
+    run as_who "$BOX" why -C "$W" exec sh
+    [[ $output = "allowed: exec /"*/bin/* ]]
+    run as_who "$BOX" why -C "$W" --json exec env
+    [[ $output = *'"path":"'*'/bin/env"'* ]]
+    run as_who "$BOX" why -C "$W" exec no-such-program
+    [[ $output = *"$W/no-such-program"*"no such program"* ]]
+    cp /bin/true "$W/env"
+    run as_who "$BOX" why -C "$W" exec ./env
+    [[ $output = *"exec $W/env"* ]]
+}
+
+@test "of what lies in a process no more is said than is known" {
+    run as_who "$BOX" why -C "$W" read /proc/1/root/etc/passwd
+    [[ $output = *"read /proc/1"*"note:"*"the run's own processes"* ]]
+    run as_who "$BOX" why -C "$W" read /proc/self/environ
+    [[ $output = *"note:"*"the run's own processes"* ]]
+    run as_who "$BOX" why -C "$W" read /proc/meminfo
+    [[ $output = *allowed* && $output != *"own processes"* ]]
+}
+
 @test "text, exit status and misuse" {
     cd "$W"
     run as_who "$BOX" why write "$O/f"

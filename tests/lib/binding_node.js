@@ -14,7 +14,7 @@ const tests = {
     assert.strictEqual(String((await box.run('pwd', { cwd: '/usr' })).stdout), '/usr\n');
     assert((await box.run('sleep 60', { timeoutMs: 300 })).timedOut);
     assert.strictEqual((await box.run('exit 125')).exitCode, 125);
-    await assert.rejects(box.run(['no-such-program']), (e) => e instanceof AgentboxError && e.exitCode === 127 && e.hint);
+    await assert.rejects(box.run(['no-such-program']), (e) => e instanceof AgentboxError && e.exitCode === 127 && e.hint !== '');
     await assert.rejects(box.run('rm -rf /'), (e) => e.exitCode === 126);
     await assert.rejects(box.run([]), TypeError);
   },
@@ -28,6 +28,7 @@ const tests = {
         if (String(bytes).includes('one')) fs.writeFileSync('go', ''); // the command waits for it
       },
     });
+    fs.rmSync('go');
     assert.strictEqual(result.exitCode, 0);
     assert.deepStrictEqual(seen, [[1, 'one\n'], [2, 'two\n']]);
   },

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python module at work; in a directory of its own, with HELPERS beside the program."""
+"""The Python module at work; in a directory of its own. AGENTBOX is the program."""
 import os
 import threading
 
 import agentbox
 
-HELPERS = os.environ.get("HELPERS")
+PROGRAM = os.environ["AGENTBOX"]
 
 
 def raises(name, call):
@@ -47,6 +47,7 @@ def test_stream():
                 open("go", "w", encoding="ascii").close()  # the command waits for it
 
         result = box.run("echo one; while [ ! -e go ]; do sleep 0.02; done; echo two >&2", output=output, timeout=60)
+    os.unlink("go")
     assert result.exit_code == 0 and seen == [(1, b"one\n"), (2, b"two\n")], seen
 
 
@@ -83,7 +84,7 @@ def test_update():
 
 
 def test_violations():
-    with agentbox.Manager(helper_dir=HELPERS) as box:
+    with agentbox.Manager(program=PROGRAM) as box:
         result = box.run(["curl", "-sS", "--max-time", "30", "https://refused.example.com"])
         assert result.exit_code != 0
         found = [v for v in result.violations if v["host"] == "refused.example.com"]

@@ -11,6 +11,7 @@
   proxy_peers.py say PORT [BYTES…]   sends each of BYTES (with \\escapes) and prints what comes back
                              until the end, or for two seconds of silence.
 """
+import functools
 import http.server
 import os
 import socket
@@ -28,6 +29,12 @@ KNOWN = sys.argv[1:2] == ["serve"] and sys.argv[3:] == ["known"]
 
 def usual_port(number):
     return number if KNOWN else 0
+
+
+@functools.lru_cache
+def many(count):
+    """The same bytes for all who ask."""
+    return b"x" * count
 
 
 class Log:
@@ -79,7 +86,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nuntil the end")
             self.close_connection = True
         elif self.path.startswith("/big/"):
-            self.reply(b"x" * int(self.path[5:]))
+            self.reply(many(int(self.path[5:])))
         elif self.path == "/redirect":
             self.reply(b"", 302, [("Location", "http://evil.test:%d/" % self.server.canary_port)])
         elif self.path == "/silent":

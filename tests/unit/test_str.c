@@ -345,9 +345,34 @@ static void nearest_does_not_guess_wildly(void **state)
     assert_null(str_nearest("network", none));
 }
 
+static void words_are_quoted_where_a_shell_would_see_more(void **state)
+{
+    static const struct {
+        const char *word, *expected;
+    } table[] = {
+        { "make", "make" },
+        { "--ro=a/b.c:1,2", "--ro=a/b.c:1,2" },
+        { "", "''" },
+        { "a b", "'a b'" },
+        { "it's", "'it'\\''s'" },
+        { "~", "'~'" },
+        { "$(x)", "'$(x)'" },
+        { "a\nb", "'a\nb'" },
+        { "*", "'*'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        _buf_ struct buf b = { .limit = 100 };
+        assert_int_equal(str_word(&b, table[i].word), 0);
+        assert_string_equal(b.data, table[i].expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_quoted_where_a_shell_would_see_more),
         cmocka_unit_test(prefix_and_suffix_are_compared_whole),
         cmocka_unit_test(numbers_are_decimal_and_whole),
         cmocka_unit_test(numbers_above_the_maximum_are_refused),
