@@ -399,8 +399,10 @@ static int32_t join(abx_manager *m, struct net_run *found, struct settings **cal
 {
     struct net_run *r = calloc(1, sizeof *r);
     struct net *n = NULL;
-    int32_t code = r ? manager_net(m, &n, err) : err_nomem(err);
+    int32_t code = manager_net(m, &n, err);
 
+    if (code == ABX_OK && !r)
+        code = err_nomem(err);
     if (code != ABX_OK || !r) {
         close_all(found);
         free(r);
