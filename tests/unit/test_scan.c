@@ -44,7 +44,10 @@ static void spellings_of_one_path_are_one(void **state)
     no_names(t);
     for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
         rule(t, "filesystem.ro", spellings[i]);
-    rule(t, "filesystem.ro", at(t, "/home/w/p"));
+    static const char *const absolute[] = { "/home/w/p", "/home/w//p", "/home/w/./p/", "//home/w/p",
+                                            "/home/w/../w//p", "/home//w/x/../p" };
+    for (size_t i = 0; i < ARRAY_LEN(absolute); i++)
+        rule(t, "filesystem.ro", at(t, absolute[i]));
     expect(t, "bind-rw @/home/w\nbind-ro @/home/w/p\n");
 }
 
