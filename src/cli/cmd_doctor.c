@@ -31,8 +31,11 @@ static int print_text(const abx_report *r)
     if (!native)
         (void)printf("`agentbox run` refuses to start here. To run with what there is: "
                      "--set fallbackPolicy=warn\n");
-    (void)printf("Not in this version: the filtering proxy (network is blocked or allowed) and the "
-                 "report of refusals.\n");
+    (void)printf("Monitor: %s.\n",
+                 str_eq(abx_report_monitor(r), "notify")
+                     ? "notify, refusals are explained; refused reads only with --set monitor=learn"
+                     : "none: the kernel, or a sandbox around us, gives no notifications");
+    (void)printf("Not in this version: the filtering proxy (network is blocked or allowed).\n");
     return native ? 0 : 1;
 }
 

@@ -75,11 +75,12 @@ struct policy {
     uint64_t tmp_bytes; /* 0: chosen */
     uint32_t network;   /* enum network_mode */
     uint32_t network_origin;
-    const char *network_source; /* "" if nobody chose */
+    const char *network_source;      /* "" if nobody chose */
     const struct policy_port *ports; /* published */
     size_t port_count;
     bool unix_sockets;
     bool nested;
+    uint32_t watch;                                               /* "monitor", as in its words */
     bool strict;                                                  /* fallbackPolicy */
     uint64_t max_processes, max_memory, max_fds, max_cpu_seconds; /* 0: no limit */
     uint64_t max_output;                                          /* 0: no limit */
