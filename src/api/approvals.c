@@ -72,7 +72,7 @@ int32_t abx_approvals_list(const char *format, char **ret_text, abx_error **err)
     const struct approval *list;
     const char *const *dirs;
     struct json j;
-    size_t count;
+    size_t count = 0;
 
     if (!ret_text || !format_is_known(format))
         return err_new(err, ABX_E_INVALID, "list approvals: no place or format");
@@ -110,7 +110,7 @@ int32_t abx_approvals_forget(const char *key, size_t *ret_count, abx_error **err
     _arena_ struct arena arena = { 0 };
     const struct approval *list;
     const char *const *dirs;
-    size_t count, hits = 0, taken = 0;
+    size_t count = 0, hits = 0, taken = 0;
 
     if (key && strlen(key) < KEY_LEAST)
         return no_such_key(key, "a key has at least six digits", err);

@@ -114,7 +114,7 @@ static const struct pin_fact *find_hidden_link(const struct view *view,
 /* Of one process: /proc/self, /proc/123 and below. Inside, those are others. */
 static bool is_of_a_process(const char *path)
 {
-    return str_has_prefix(path, "/proc/") &&
+    return path && str_has_prefix(path, "/proc/") &&
            (strchr("0123456789", path[6]) || path_is_beneath(path, "/proc/self") ||
             path_is_beneath(path, "/proc/thread-self"));
 }

@@ -31,8 +31,6 @@ static int print_text(const abx_report *r)
     if (!native)
         (void)printf("`agentbox run` refuses to start here. To run with what there is: "
                      "--set fallbackPolicy=warn\n");
-    (void)printf("Not in this version: the filtering proxy (network is blocked or allowed) and the "
-                 "report of refusals.\n");
     return native ? 0 : 1;
 }
 

@@ -106,6 +106,7 @@ static const struct step steps[] = {
     { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
     { "hostname",   LAYER_UTSNS,    step_hostname    },
     { "mounts",     LAYER_MOUNTS,   mount_view       },
+    { "devices",    LAYER_MOUNTS,   streams_renew    },
     { "loopback",   LAYER_NETNS,    netns_join       },
     { "listeners",  LAYER_NETNS,    step_listeners   }, /* where the proxy accepts */
     { "close",      LAYER_MOUNTS,   mount_close      },

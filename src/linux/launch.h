@@ -54,12 +54,14 @@ long netns_loopback(struct launch *l);
 #define NETNS_SHARED_FDS 256
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
+void netns_release_stack(void);
 /* The proxy's listeners on the loopback: how many, or -errno. */
 long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
 /* Sockets that are connected to nothing yet: how many, or -errno. */
 long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT]);
 long view_prepare(struct launch *l);
 long streams_confine(struct launch *l);         /* before mount_view closes the mounts */
+long streams_renew(struct launch *l);           /* in the view: devices of its own */
 void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */

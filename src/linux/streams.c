@@ -7,7 +7,10 @@
  * what was opened outside of it. So each is opened again by its path, in the copy of the host's
  * mounts that is about to become read-only (linux/mount.c); its position comes along, and goes back
  * to the caller when the command has ended. What is open for writing was passed to be written, and
- * stays as it is; so do pipes, sockets, devices, and files that have no name any more.
+ * stays as it is; so do pipes, sockets, and files that have no name any more.
+ *
+ * A device that every view has (`</dev/null`) is opened again there: the host's node is the same
+ * file for all, and a command of root's could change its mode and owner by the descriptor.
  *
  * Where the path does not lead to the same file (another namespace's mount, a name that was taken
  * away from one of several), the descriptor is passed on only if it opens no way to a change.
@@ -20,6 +23,7 @@
 #define STREAM_PATH_MAX 4096
 #define STREAM_ACCMODE  3
 #define STREAM_SEEK_CUR 1
+#define DEVICE_MEM      1 /* major number of null, zero, full, random, urandom */
 
 static const char *const stream_names[] = { "standard input", "standard output", "standard error" };
 
@@ -115,6 +119,50 @@ long streams_confine(struct launch *l)
         l->object = stream_names[fd];
         r = confine(l, fd);
     }
+    return r;
+}
+
+/* The name in the view of a device that every view has; NULL: another device, or none. */
+static const char *device_name(const struct statx *st)
+{
+    static const char *const names[] = { [3] = "/dev/null",
+                                         [5] = "/dev/zero",
+                                         [7] = "/dev/full",
+                                         [8] = "/dev/random",
+                                         [9] = "/dev/urandom" };
+
+    if ((st->stx_mode & S_IFMT) != S_IFCHR || st->stx_rdev_major != DEVICE_MEM)
+        return NULL;
+    return st->stx_rdev_minor < ARRAY_LEN(names) ? names[st->stx_rdev_minor] : NULL;
+}
+
+static long renew(struct launch *l, int fd)
+{
+    struct statx st;
+
+    if (TRY5(__NR_statx, fd, "", SYS_AT_EMPTY_PATH, STATX_TYPE, &st) < 0)
+        return 0; /* closed */
+    const char *name = device_name(&st);
+    if (!name)
+        return 0;
+    l->object = name;
+    long flags = SYS2(__NR_fcntl, fd, F_GETFL);
+    if (flags < 0)
+        return flags;
+    long again = SYS4(__NR_openat, SYS_AT_FDCWD, name, (flags & STREAM_ACCMODE) | SYS_O_CLOEXEC, 0);
+    if (again < 0)
+        return again;
+    long r = SYS3(__NR_dup3, again, fd, 0);
+    file_close((int)again);
+    return r;
+}
+
+long streams_renew(struct launch *l)
+{
+    long r = 0;
+
+    for (int fd = 0; fd < 3 && r >= 0; fd++)
+        r = renew(l, fd);
     return r;
 }
 

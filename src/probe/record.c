@@ -33,7 +33,7 @@ bool record_begins(int dir, const char *name, const struct buf *head)
 {
     _buf_ struct buf b = { .limit = RECORD_MAX };
 
-    return record_read(dir, name, &b) == 0 && b.len >= head->len &&
+    return record_read(dir, name, &b) == 0 && b.data && b.len >= head->len &&
            memcmp(b.data, head->data, head->len) == 0;
 }
 

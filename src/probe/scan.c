@@ -103,7 +103,8 @@ int32_t scan_resolve(struct scan *s, const char *path, struct resolved *ret)
         if (base->fd < 0 || !base->path[1] || !path_is_beneath(path, base->path))
             continue;
         const char *rest = path + strlen(base->path);
-        return resolve_path(s->arena, base, rest[0] ? rest + 1 : ".", ret, s->err);
+        rest += strspn(rest, "/"); /* what is left must not be absolute again */
+        return resolve_path(s->arena, base, rest[0] ? rest : ".", ret, s->err);
     }
     return resolve_path(s->arena, &s->root, path, ret, s->err);
 }

@@ -40,6 +40,17 @@ protected_files() {
     untouched
 }
 
+# Root owns the host's node: by its descriptor a command could change it for everybody.
+@test "a device that comes in as a stream is one of the view's own" {
+    [ "$(id -u)" -eq 0 ] || skip "mknod: needs root"
+    mknod -m 666 "$W/null" c 1 3
+    own "$W"
+    watch "$W/null"
+    inside "$ATTEMPTS; chown 7 /proc/self/fd/0; echo done >&2; : >/dev/stdout; : </dev/stdin" <"$W/null" >"$W/null" 2>"$X/err"
+    grep -q done "$X/err"
+    untouched
+}
+
 @test "the same without Landlock" {
     protected_files
     OPTIONS+=(--set allowNestedNamespaces=true)

@@ -42,9 +42,7 @@ static struct seccomp_target target_at(unsigned i)
     return (struct seccomp_target){
         .arch = i / SECCOMP_PROGRAM_COUNT,
         .init = program == SECCOMP_PROGRAM_INIT,
-        .options = { .unix_sockets = program & 1,
-                     .nested = program & 2,
-                     .offline = program & 4 },
+        .options = { .unix_sockets = program & 1, .nested = program & 2, .offline = program & 4 },
     };
 }
 
