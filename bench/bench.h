@@ -32,6 +32,7 @@ enum part {
     PART_CALLS,
     PART_CLASSIFY,
     PART_PROXY,
+    PART_MONITOR,
     PART_COUNT
 };
 enum unit { UNIT_MS, UNIT_PER_S, UNIT_KIB, UNIT_NS, UNIT_US, UNIT_S, UNIT_MB_S, UNIT_MIB };
@@ -113,6 +114,7 @@ struct variant {
     void *user;
     const char *cwd;
 };
+int bench_once(const struct variant *variant); /* not counted */
 /* All of them interleaved, the order rotated each round; NULL args and call: left out. */
 int bench_interleave(const struct bench *b, const struct variant *variants, unsigned count,
                      unsigned rounds);
@@ -135,6 +137,7 @@ int walk_make(struct bench *b, const char *dir);
 int walk_measure(const struct bench *b);
 int calls_measure(const struct bench *b);
 int classify_measure(const struct bench *b);
+int monitor_measure(const struct bench *b); /* last: it leaves files in the project */
 int proxy_measure(const struct bench *b);
 
 /* ---- report.c ---- */

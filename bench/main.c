@@ -47,10 +47,11 @@ static const struct opt_spec specs[] = {
 };
 
 static int (*const measure[PART_COUNT])(const struct bench *) = {
-    [PART_STARTUP] = startup_measure,   [PART_THROUGHPUT] = throughput_measure,
-    [PART_MEMORY] = memory_measure,     [PART_MASKS] = masks_measure,
-    [PART_WALK] = walk_measure,         [PART_CALLS] = calls_measure,
-    [PART_CLASSIFY] = classify_measure, [PART_PROXY] = proxy_measure,
+    [PART_STARTUP] = startup_measure, [PART_THROUGHPUT] = throughput_measure,
+    [PART_MEMORY] = memory_measure,   [PART_MASKS] = masks_measure,
+    [PART_WALK] = walk_measure,       [PART_CALLS] = calls_measure,
+    [PART_MONITOR] = monitor_measure, [PART_CLASSIFY] = classify_measure,
+    [PART_PROXY] = proxy_measure,
 };
 
 struct choice {

@@ -135,6 +135,13 @@ static int run_once(const struct variant *v, double *ret_ms)
     return r;
 }
 
+int bench_once(const struct variant *v)
+{
+    double ms;
+
+    return run_once(v, &ms);
+}
+
 static int rounds_run(const struct variant *variants, unsigned count, unsigned rounds,
                       double *samples)
 {

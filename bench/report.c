@@ -53,6 +53,7 @@ static const struct {
     [PART_MASKS] = { "masks", "1,000 denied paths" },
     [PART_WALK] = { "walk", "a tree of many files" },
     [PART_CALLS] = { "calls", "calls inside a sandbox" },
+    [PART_MONITOR] = { "monitor", "work that is watched" },
     [PART_CLASSIFY] = { "classify", "judging commands" },
     [PART_PROXY] = { "proxy", "the proxy, on loopback" },
 };

@@ -21,14 +21,11 @@ static const struct {
 static uint32_t print_program(enum seccomp_arch arch, unsigned program)
 {
     static uint64_t insns[PLAN_MAX_INSNS];
-    struct seccomp_target target = { .arch = arch };
+    struct seccomp_target target = seccomp_target_at(program);
     size_t rows;
     const struct seccomp_row *table = seccomp_table(&rows);
 
-    target.init = program == SECCOMP_PROGRAM_INIT;
-    target.options.unix_sockets = program & SECCOMP_PROGRAM(true, false, false);
-    target.options.nested = program & SECCOMP_PROGRAM(false, true, false);
-    target.options.offline = program & SECCOMP_PROGRAM(false, false, true);
+    target.arch = arch;
 
     uint32_t count = seccomp_compile(table, rows, &target, insns);
 

@@ -285,6 +285,8 @@ typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, 
 #define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
 /* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
 #define ABX_KEEP_APPROVALS 4u
+/* What runs were refused is appended to a log there, too: abx_log_text. */
+#define ABX_KEEP_LOG 16u
 /*
  * The approver is a person: after five noes within a minute, of all programs of the user together,
  * nobody is asked until that minute is over, and what needs an approval does not run.
@@ -302,6 +304,7 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
+    const char *log_file;   /* violations are appended here as JSON lines; NULL: nowhere */
     const char *program;    /* agentbox, for the network proxy; NULL: the installed one */
     abx_network_fn network; /* NULL: what no rule mentions is refused */
 } abx_hooks;
@@ -523,10 +526,23 @@ ABX_API const char *abx_violation_rule(const abx_violation *violation);    /* "d
 ABX_API const char *abx_violation_origin(const abx_violation *violation);  /* "built-in", … */
 ABX_API const char *abx_violation_source(const abx_violation *violation);  /* FILE:LINE:COLUMN */
 ABX_API const char *abx_violation_grant(const abx_violation *violation);   /* what would allow it */
-ABX_API const char *abx_violation_note(const abx_violation *violation);    /* one sentence */
+/* The path that the grant names, not quoted; "" if it names none. */
+ABX_API const char *abx_violation_grant_path(const abx_violation *violation);
+ABX_API const char *abx_violation_note(const abx_violation *violation); /* one sentence */
+/*
+ * 1: seen when the call was made, before the kernel decided it. A command whose threads swap the
+ * path in between can make it be about another one.
+ */
+ABX_API int32_t abx_violation_attempt(const abx_violation *violation);
 ABX_API uint64_t abx_violation_count(const abx_violation *violation);
 /* One line, escaped for a terminal. */
 ABX_API const char *abx_violation_text(const abx_violation *violation);
+
+/*
+ * The log of ABX_KEEP_LOG, oldest first. format is "text" or "json" (a record a line); last: only
+ * so many of the newest, 0: all that there are.
+ */
+ABX_API int32_t abx_log_text(const char *format, size_t last, char **ret_text, abx_error **err);
 
 /* ---- the filtering proxy on its own ---- */
 
@@ -653,6 +669,8 @@ typedef struct abx_report abx_report;
 ABX_API int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err);
 ABX_API const char *abx_report_backend(
     const abx_report *report); /* "native", "landlock" or "none" */
+/* What a run would be watched by: "notify" or "none". */
+ABX_API const char *abx_report_monitor(const abx_report *report);
 ABX_API size_t abx_report_layers(const abx_report *report);
 ABX_API const char *abx_report_layer_name(const abx_report *report, size_t index);
 ABX_API int32_t abx_report_layer_status(const abx_report *report, size_t index);

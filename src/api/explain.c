@@ -11,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/explain.h"
 #include "api/explain_net.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "plan/explain.h"
-#include "probe/resolve.h"
 
 struct abx_answer {
     struct arena arena;
@@ -36,8 +35,8 @@ static const struct {
     { "exec", EXPLAIN_EXEC, X_OK },
 };
 
-static int32_t find_path(const abx_command *c, const char *text, struct arena *arena,
-                         struct resolved *ret, abx_error **err)
+int32_t explain_resolve(const struct explain_context *context, const char *text,
+                        struct arena *arena, struct resolved *ret, abx_error **err)
 {
     _fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     const struct resolve_base base = { .fd = root, .path = "/" };
@@ -45,7 +44,7 @@ static int32_t find_path(const abx_command *c, const char *text, struct arena *a
     if (root < 0)
         return err_sys(err, ABX_E_IO, -errno, "open '/'");
     if (text[0] != '/')
-        text = arena_printf(arena, "%s/%s", c->facts->cwd, text);
+        text = arena_printf(arena, "%s/%s", context->facts->cwd, text);
     return text ? resolve_path(arena, &base, text, ret, err) : err_nomem(err);
 }
 
@@ -64,8 +63,8 @@ static const char *find_program(const abx_command *c, const char *name, struct a
     return name;
 }
 
-/* Whether the file's own permissions allow it. Root has no override inside: its bits count. */
-static bool host_allows(const char *path, int mode)
+/* Root has no override inside: its bits count. */
+bool host_allows(const char *path, int mode)
 {
     gid_t groups[256];
     struct stat st;
@@ -97,6 +96,7 @@ static void add_permissions(const struct explain_context *context, const struct 
         .origin = "host",
         .source = "",
         .grant = "",
+        .grant_path = "",
         .note = "the file's own permissions do not allow it to you, inside or outside",
     };
 }
@@ -109,6 +109,18 @@ static const struct pin_fact *find_hidden_link(const struct view *view,
         if (where->pins[i].is_link && view_access(view, where->pins[i].path) == ACCESS_EXCLUDE)
             return &where->pins[i];
     return NULL;
+}
+
+int32_t explain_resolved(const struct explain_context *context, enum explain_operation operation,
+                         struct resolved *where, struct arena *arena, struct explain_answer *ret,
+                         abx_error **err)
+{
+    const struct pin_fact *hidden = find_hidden_link(&context->view, where);
+
+    if (hidden)
+        *where = (struct resolved){ .path = hidden->path, .exists = true };
+    const struct explain_path path = { where->path, where->exists, where->is_dir, where->ancestor };
+    return explain_path(context, operation, &path, arena, ret, err);
 }
 
 /* Of one process: /proc/self, /proc/123 and below. Inside, those are others. */
@@ -126,18 +138,15 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
     struct resolved where = { 0 };
     bool exec = operations[operation].operation == EXPLAIN_EXEC;
     const char *name = exec ? find_program(c, text, &a->arena) : text;
-    int32_t r = name ? find_path(c, name, &a->arena, &where, err) : err_nomem(err);
+    int32_t r = name ? explain_resolve(&context, name, &a->arena, &where, err) : err_nomem(err);
 
     if (r == ABX_OK)
         r = view_make(c->plan, &a->arena, &context.view, err);
     if (r != ABX_OK)
         return r;
-    const struct pin_fact *hidden = find_hidden_link(&context.view, &where);
-    if (hidden)
-        where = (struct resolved){ .path = hidden->path, .exists = true };
-    const struct explain_path path = { where.path, where.exists, where.is_dir, where.ancestor };
+    r = explain_resolved(&context, operations[operation].operation, &where, &a->arena, &a->says,
+                         err);
     a->target = where.path;
-    r = explain_path(&context, operations[operation].operation, &path, &a->arena, &a->says, err);
     if (r == ABX_OK && is_of_a_process(where.path))
         a->says.note =
             "inside, /proc has the run's own processes; the answer is about this entry, not "

@@ -54,6 +54,7 @@ struct abx_manager {
     struct image image;
     int epoll_fd;    /* of all processes, and of the network */
     struct net *net; /* made with the first filtered run, under lock; stays */
+    int log_fd;      /* abx_hooks.log_file, or -1 */
 
     pthread_mutex_t lock;
     pthread_cond_t idle; /* an active run ended */
@@ -252,13 +253,30 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
 
 void form_free(struct abx_exec_form *form);
 
+/* ---- watch.c ---- */
+/* Before the plan is delivered: what the monitor tells will be explained by it. */
+int32_t command_watch(abx_command *c, struct run *run, abx_error **err);
+/* The command runs, watched: its arena, with the plan, becomes the run's. */
+void command_keep_plan(abx_command *c, struct run *run);
+
+/* ---- limits.c: limits that an ended run hit become violations, once ---- */
+void add_limit_records(struct run *run);
+
 /* ---- violations.c ---- */
 struct json;
 void violation_json(struct json *j, const abx_violation *violation);
-void time_text(int64_t time_ns, char *text, size_t size); /* as JSON records have it */
+void violation_members(struct json *j, const abx_violation *violation); /* of an open object */
+
+/* ---- log.c ---- */
+#define LOG_DIRECTORY "log" /* in the state directory */
+/* Appends the run's violations, once; nothing happens where no log is kept. m may be NULL. */
+void log_run(const abx_manager *m, struct run *run);
+int32_t log_open(const char *path, int *ret_fd, abx_error **err);
 
 /* ---- result.c ---- */
-int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, abx_error **err);
+/* m may be gone (NULL); it keeps the log. */
+int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required, abx_result **ret,
+                        abx_error **err);
 extern const char *const layer_names[LAYER_COUNT];
 
 #endif

@@ -122,7 +122,9 @@ static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error 
         !keep_text(&m->hooks.program, &m->program))
         return err_nomem(err);
     m->image.helper_dir = m->helper_dir;
-    return ABX_OK;
+    const char *log = m->hooks.log_file;
+    m->hooks.log_file = NULL; /* the caller's text; the file is open from now on */
+    return log ? log_open(log, &m->log_fd, err) : ABX_OK;
 }
 
 static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
@@ -132,7 +134,8 @@ static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
     if (from->size < sizeof from->size + sizeof from->flags)
         return err_new(err, ABX_E_INVALID, "use hooks: abx_hooks_init was not called");
     memcpy(to, from, MIN_OF((size_t)from->size, sizeof *to));
-    if (to->flags & ~(ABX_NO_THREAD | ABX_TRACE | ABX_KEEP_APPROVALS | ABX_LIMIT_QUESTIONS))
+    if (to->flags &
+        ~(ABX_NO_THREAD | ABX_TRACE | ABX_KEEP_APPROVALS | ABX_LIMIT_QUESTIONS | ABX_KEEP_LOG))
         return err_new(err, ABX_E_INVALID, "use hooks: unknown flags 0x%x", to->flags);
     if (!to->approval_lookup != !to->approval_store ||
         (to->approval_lookup && (to->flags & ABX_KEEP_APPROVALS)))
@@ -165,7 +168,7 @@ int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks, abx_ma
     m->owner = getpid();
     for (int i = 0; i < 3; i++)
         m->no_stream[i] = fcntl(i, F_GETFD) < 0;
-    m->epoll_fd = m->wake_fd = -1;
+    m->epoll_fd = m->wake_fd = m->log_fd = -1;
     image_init(&m->image, NULL);
     (void)pthread_mutex_init(&m->lock, NULL);
     cond_init(&m->idle);
@@ -553,6 +556,7 @@ void abx_manager_free(abx_manager *m)
     image_done(&m->image);
     fd_close(m->wake_fd);
     fd_close(m->epoll_fd);
+    fd_close(m->log_fd);
     config_unref(m->config);
     free(m->helper_dir);
     free(m->program);

@@ -186,7 +186,10 @@ int32_t command_compile(abx_command *c, abx_error **err)
 /* What does not exist when a plan is made is not hidden, and the first run makes its own state. */
 int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err)
 {
-    if (c->plan->hold_count == 0 || !state_prepare(state_dirs, "held"))
-        return ABX_OK;
-    return command_compile(c, err);
+    const bool log = c->manager->hooks.flags & ABX_KEEP_LOG;
+    bool is_new = log && state_prepare(state_dirs, LOG_DIRECTORY);
+
+    if (c->plan->hold_count && state_prepare(state_dirs, "held"))
+        is_new = true;
+    return is_new ? command_compile(c, err) : ABX_OK;
 }

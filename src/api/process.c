@@ -55,7 +55,7 @@ static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx
     }
     net_leave(net, &run->violations);
     if (code == ABX_OK)
-        code = result_from_run(run, c->required, ret, err);
+        code = result_from_run(c->manager, run, c->required, ret, err);
     net_run_free(net);
     return code;
 }
@@ -259,7 +259,7 @@ int32_t abx_process_wait(abx_process *p, int32_t timeout_ms, abx_result **ret_re
         code = err_new(err, ABX_E_TIMEOUT, "wait for a process: it still runs after %d ms",
                        (int)timeout_ms);
     if (code == ABX_OK)
-        code = result_from_run(&p->run, p->required, ret_result, err);
+        code = result_from_run(p->manager, &p->run, p->required, ret_result, err);
     (void)pthread_mutex_unlock(&p->lock);
     return code;
 }

@@ -28,7 +28,7 @@ struct report_row {
 };
 
 struct abx_report {
-    bool native;
+    bool native, notify;
     struct report_row rows[REPORT_ROWS];
     size_t count;
 };
@@ -167,6 +167,7 @@ static void fill(abx_report *r, const struct probe_facts *f)
     add_limits(r, f);
     const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
     r->native = (probe_layers(f) & all) == all;
+    r->notify = f->items[PROBE_NOTIFY].error == 0;
 }
 
 int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
@@ -198,6 +199,11 @@ int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
 const char *abx_report_backend(const abx_report *r)
 {
     return r && r->native ? "native" : "none";
+}
+
+const char *abx_report_monitor(const abx_report *r)
+{
+    return r && r->notify ? "notify" : "none";
 }
 
 size_t abx_report_layers(const abx_report *r)
@@ -253,7 +259,7 @@ int32_t abx_report_json(const abx_report *r, char **ret_text, abx_error **err)
     }
     json_array_end(&j);
     json_key(&j, "monitor");
-    json_str(&j, "none");
+    json_str(&j, abx_report_monitor(r));
     json_object_end(&j);
     (void)buf_putc(&b, '\n');
     char *text = buf_take(&b);

@@ -44,7 +44,8 @@ static int32_t copy_stream(abx_result *r, struct stream *s, int i, abx_error **e
     return ABX_OK;
 }
 
-int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, abx_error **err)
+int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required, abx_result **ret,
+                        abx_error **err)
 {
     bool canceled = run_canceled(run) && !run->exited;
 
@@ -64,6 +65,8 @@ int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, ab
     r->system_ns = run->end.system_ns;
     r->max_rss = run->end.max_rss;
     r->layers = run->start.layers;
+    r->monitor = run->start.value != 0;
+    r->reads = r->monitor && run->watch.level == WATCH_LEARN;
     r->sandboxed = required != 0 && (required & ~r->layers) == 0;
     for (uint32_t i = 0, n = 0; i < LAYER_COUNT; i++)
         if (r->layers & LAYER_BIT(i))
@@ -75,6 +78,8 @@ int32_t result_from_run(struct run *run, uint32_t required, abx_result **ret, ab
             return code;
         }
     }
+    add_limit_records(run);
+    log_run(m, run);
     if (violations_copy(&run->violations, &r->violations) < 0) {
         abx_result_free(r);
         return err_nomem(err);

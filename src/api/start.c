@@ -159,13 +159,17 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
     if (!dirs)
         return err_nomem(err);
     code = command_hide_state(c, dirs, err);
+    if (code == ABX_OK)
+        code = command_watch(c, run, err);
     return code == ABX_OK ? run_deliver(run, c->plan, dirs, err) : code;
 }
 
 /* A run may last for hours; what it was made from is not needed any more. */
-static void forget_plan(abx_command *c)
+static void forget_plan(abx_command *c, struct run *run)
 {
     c->required = c->plan->required;
+    run->cpu_seconds = c->policy->max_cpu_seconds;
+    command_keep_plan(c, run);
     c->policy = NULL;
     c->facts = NULL;
     c->plan = NULL;
@@ -197,7 +201,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
             code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
-            forget_plan(c);
+            forget_plan(c, run);
             return code;
         }
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));

@@ -91,9 +91,19 @@ const char *abx_violation_grant(const abx_violation *v)
     return v ? v->grant : "";
 }
 
+const char *abx_violation_grant_path(const abx_violation *v)
+{
+    return v ? v->grant_path : "";
+}
+
 const char *abx_violation_note(const abx_violation *v)
 {
     return v ? v->note : "";
+}
+
+int32_t abx_violation_attempt(const abx_violation *v)
+{
+    return v && v->attempt;
 }
 
 uint64_t abx_violation_count(const abx_violation *v)
@@ -123,7 +133,7 @@ static void put_number(struct json *j, const char *key, int32_t number)
         json_null(j);
 }
 
-void time_text(int64_t time_ns, char *text, size_t size)
+static void time_text(int64_t time_ns, char *text, size_t size)
 {
     const time_t seconds = (time_t)(time_ns / NSEC_PER_SEC);
     struct tm tm = { 0 };
@@ -134,12 +144,11 @@ void time_text(int64_t time_ns, char *text, size_t size)
     (void)snprintf(text, size, "%s.%03dZ", day, (int)(time_ns % NSEC_PER_SEC / NSEC_PER_MSEC));
 }
 
-void violation_json(struct json *j, const abx_violation *v)
+void violation_members(struct json *j, const abx_violation *v)
 {
     char time[48];
 
     time_text(v->time_ns, time, sizeof time);
-    json_object(j);
     put_text(j, "time", time);
     put_text(j, "operation", violation_operation_name(v->operation));
     put_text(j, "path", v->path);
@@ -151,10 +160,18 @@ void violation_json(struct json *j, const abx_violation *v)
     put_text(j, "rule", v->rule);
     put_text(j, "origin", v->origin);
     put_text(j, "source", v->source);
+    json_key(j, "attempt");
+    json_bool(j, v->attempt);
     json_key(j, "count");
     json_uint(j, v->count);
     put_text(j, "grant", v->grant);
     put_text(j, "note", v->note);
+}
+
+void violation_json(struct json *j, const abx_violation *v)
+{
+    json_object(j);
+    violation_members(j, v);
     json_object_end(j);
 }
 

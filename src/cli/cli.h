@@ -56,6 +56,8 @@ CLI_COMMAND(proxy);
 CLI_COMMAND(init);
 CLI_COMMAND(bridge);
 CLI_COMMAND(inside);
+CLI_COMMAND(learn);
+CLI_COMMAND(log);
 CLI_COMMAND(approvals);
 CLI_COMMAND(rules);
 CLI_COMMAND(completion);

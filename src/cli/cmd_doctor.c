@@ -31,6 +31,10 @@ static int print_text(const abx_report *r)
     if (!native)
         (void)printf("`agentbox run` refuses to start here. To run with what there is: "
                      "--set fallbackPolicy=warn\n");
+    (void)printf("Monitor: %s.\n",
+                 str_eq(abx_report_monitor(r), "notify")
+                     ? "notify, refusals are explained; refused reads only with --set monitor=learn"
+                     : "none: the kernel, or a sandbox around us, gives no notifications");
     return native ? 0 : 1;
 }
 

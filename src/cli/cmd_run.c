@@ -22,6 +22,7 @@
 
 #include "base/io.h"
 #include "cli/plan.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 
 #define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
@@ -268,6 +269,8 @@ static int run_session(struct run_options *o, struct session *s)
     if (abx_result_timed_out(result) && !o->quiet)
         cli_notice(NULL, ABX_NOTICE_WARNING, "run", "the time is up: everything inside was ended");
     cli_flush_notices();
+    if (!o->quiet)
+        report_violations(result);
     int status = abx_result_exit_code(result);
     if (o->result_path && write_result(result, o) != 0)
         status = EXIT_AGENTBOX;

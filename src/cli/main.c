@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/config_options.h"
 #include "cli/init_options.h"
+#include "cli/log_options.h"
 #include "cli/proxy_options.h"
 #include "cli/run_options.h"
 
@@ -36,6 +37,7 @@ static const struct opt_spec help_options[] = { JSON_ROW, HELP_ROW };
 #define COUNT_approvals_options  ARRAY_LEN(approvals_options)
 #define COUNT_bridge_options     BRIDGE_OPTION_COUNT
 #define COUNT_completion_options ARRAY_LEN(completion_options)
+#define COUNT_log_options        LOG_OPTION_COUNT
 #define COUNT_doctor_options     ARRAY_LEN(doctor_options)
 #define COUNT_inside_options     ARRAY_LEN(inside_options)
 #define COUNT_rules_options      ARRAY_LEN(rules_options)

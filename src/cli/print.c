@@ -119,8 +119,8 @@ void cli_notice(void *user, int32_t level, const char *module, const char *text)
         put_line("2", "agentbox: debug:", text);
         return;
     }
-    if (notice_count == NOTICE_MAX)
-        return;
+    if (level == ABX_NOTICE_VIOLATION || notice_count == NOTICE_MAX)
+        return; /* the report at the end has it */
     notices[notice_count].level = level;
     notices[notice_count].text = strdup(text);
     notice_count += notices[notice_count].text != NULL;

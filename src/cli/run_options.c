@@ -34,7 +34,7 @@ const size_t run_option_count = ARRAY_LEN(run_options);
 
 /* Values that are known only when the command exists. */
 struct pending {
-    const char *shell_text, *cwd, *timeout, *backend, *config, *approve;
+    const char *shell_text, *cwd, *timeout, *backend, *config, *approve, *log;
     bool no_config;
 };
 
@@ -71,6 +71,9 @@ static bool read_special(struct run_options *o, struct pending *p, int id, const
         break;
     case OPTION_RESULT:
         o->result_path = value;
+        break;
+    case OPTION_LOG:
+        p->log = value;
         break;
     case OPTION_FORMAT:
         o->format = value;
@@ -224,7 +227,8 @@ static int make_manager(struct run_options *o, const struct pending *p, enum run
     if (code != 0)
         return code;
     abx_hooks_init(&hooks, sizeof hooks);
-    hooks.flags = ABX_NO_THREAD | (o->debug ? ABX_TRACE : 0);
+    hooks.flags = ABX_NO_THREAD | ABX_KEEP_LOG | (o->debug ? ABX_TRACE : 0);
+    hooks.log_file = shape == RUN_PROGRAM && !o->dry_run ? p->log : NULL;
     hooks.notice = o->quiet && !o->debug ? NULL : cli_notice;
     hooks.program = "/proc/self/exe";
     set_approver(o, shape, &hooks);

@@ -44,10 +44,13 @@ static long step_directory(struct launch *l)
     return SYS1(__NR_chdir, l->plan.cwd); /* without a mount view */
 }
 
+/* They are pid 1's as well until exec, which closes the command's copies. */
 static long step_descriptors(struct launch *l)
 {
+    const unsigned at_exec = 1u << 2; /* CLOSE_RANGE_CLOEXEC */
+
     l->object = "descriptors";
-    return SYS3(__NR_close_range, 3, ~0u, 0);
+    return SYS3(__NR_close_range, 3, ~0u, at_exec);
 }
 
 static long step_signals(struct launch *l)
@@ -60,7 +63,9 @@ static long step_signals(struct launch *l)
 static long step_seccomp(struct launch *l)
 {
     l->object = "filter";
-    return seccomp_apply(&l->plan.filter);
+    if (l->plan.watch)
+        l->notify_fd = (int)notify_listen(&l->plan.watch_filter);
+    return l->notify_fd >= 0 ? 0 : seccomp_apply(&l->plan.filter);
 }
 
 /* clang-format off */
@@ -148,7 +153,7 @@ long command_start(struct launch *l)
 
     long fault = sys_fault();
     long pid = fault ? -fault
-                     : sys_clone_vm(CLONE_VM | CLONE_VFORK | SIGCHLD,
+                     : sys_clone_vm(CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
                                     command_stack + sizeof command_stack, command_main, l);
     if (pid < 0)
         return pid;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pid 1 of the sandbox. It applies the plan, starts the command, shuts itself in (Landlock without
- * any rule, a seccomp filter of a few calls) and then only reaps, relays, and ends things:
+ * any rule or, where it is the monitor, the command's rules; a seccomp filter of a few calls) and
+ * then only reaps, relays, and ends things:
  *
  *   the command has ended            everything else inside is killed and reaped; the host is told
  *   SIGTERM, SIGINT, SIGHUP outside  to the command's group; grace; a second one kills
  *   other signals from outside       to the command's group
  *   time is up, or the host is gone  everything is killed
+ *   a call of the command is watched it is looked at and goes on (watch.c)
  *
  * Signals that come from inside (their sender has a pid here) are ignored: the command cannot make
  * pid 1 do anything. It is not dumpable and in another Landlock domain, so it cannot be traced.
@@ -29,6 +31,7 @@
 struct init {
     const struct launch *l;
     int command;      /* pid, also its group */
+    int notify_fd;    /* -1: not watched, or nobody is left to watch */
     int64_t deadline; /* 0: none */
     bool ended, killed, timed_out, warned;
     int status; /* of the command */
@@ -109,11 +112,23 @@ static void reap_rest(struct init *in)
     } while (pid > 0 || pid == -EINTR);
 }
 
-static void wait_for_work(struct init *in)
+static void on_watched(struct init *in, short events)
 {
-    struct pollfd fds[2] = {
+    if (events & POLLIN) {
+        watch_serve(in->notify_fd);
+    } else if (events) {
+        file_close(in->notify_fd); /* nothing that runs has the filter any more */
+        in->notify_fd = -1;
+    }
+}
+
+/* True: there are signals, children among them. */
+static bool wait_for_work(struct init *in)
+{
+    struct pollfd fds[3] = {
         { .fd = LAUNCH_FD_SIGNALS, .events = POLLIN },
         { .fd = LAUNCH_FD_LIFELINE },
+        { .fd = in->notify_fd, .events = POLLIN },
     };
     struct __kernel_timespec left = { 0 };
     bool timed = in->deadline && !in->killed;
@@ -124,13 +139,15 @@ static void wait_for_work(struct init *in)
         left.tv_sec = ns / NSEC_PER_SEC;
         left.tv_nsec = ns % NSEC_PER_SEC;
     }
-    (void)TRY5(__NR_ppoll, fds, 2, timed ? &left : 0, 0, 0);
+    (void)TRY5(__NR_ppoll, fds, 3, timed ? &left : 0, 0, 0);
     if (fds[1].revents)
         launcher_exit(EXIT_SETUP); /* the kernel kills everything inside with us */
     if (timed && now_ns() >= in->deadline) {
         in->timed_out = !in->warned;
         kill_all(in);
     }
+    on_watched(in, fds[2].revents);
+    return fds[0].revents || in->killed;
 }
 
 static int supervise(struct init *in)
@@ -141,7 +158,8 @@ static int supervise(struct init *in)
         uint32_t sender;
         int sig;
 
-        wait_for_work(in);
+        if (!wait_for_work(in))
+            continue;
         while ((sig = signals_next(&sender)) != 0)
             if (sig != SIGCHLD && sender == 0)
                 on_signal(in, sig);
@@ -149,6 +167,7 @@ static int supervise(struct init *in)
     }
     if (!alone) /* killing all means looking at every process of the machine */
         reap_rest(in);
+    watch_end();
     streams_give_back(in->l);
 
     struct rusage usage = { 0 };
@@ -189,7 +208,7 @@ static long shut_in(struct launch *l)
     if (!(p->layers & LAYER_BIT(LAYER_PIDNS)))
         return 0; /* it has to look for its children in /proc */
     release_stacks();
-    if (layer_is_due(p, LAYER_LANDLOCK))
+    if (layer_is_due(p, LAYER_LANDLOCK) && l->notify_fd < 0)
         r = landlock_close_all();
     if (r >= 0 && layer_is_due(p, LAYER_SECCOMP))
         r = seccomp_apply(&p->init_filter);
@@ -224,10 +243,12 @@ void init_run(struct launch *l)
     sys_fault_disarm();
     l->enforced = l->plan.layers;
     report_started(l);
+    watch_begin(l);
 
     struct init in = {
         .l = l,
         .command = (int)pid,
+        .notify_fd = l->notify_fd,
         .deadline = l->plan.timeout_ns ? started + l->plan.timeout_ns : 0,
     };
     if (shut_in(l) < 0)

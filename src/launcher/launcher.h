@@ -55,6 +55,14 @@ void report_state(uint32_t kind, int value);
 void report_exited(int wait_status, uint32_t detail, const struct status_msg *usage);
 void report_probe(const char *name, long err, int value);
 
+/* Another kind of message; false if the host does not read: it never waits. */
+bool report_bytes(const void *bytes, size_t len);
+
+/* ---- watch.c: the monitor ---- */
+void watch_begin(const struct launch *l);
+void watch_serve(int fd); /* one call that waits at the listener */
+void watch_end(void);     /* how often it was what */
+
 /* Exit codes of the launcher itself, as in PRODUCT: what a shell would say. */
 #define EXIT_TIMED_OUT    124
 #define EXIT_SETUP        125

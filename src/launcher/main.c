@@ -13,6 +13,7 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp, co
         .tty_fd = -1,
         .tty_master = -1,
         .wrapper_fd = -1,
+        .notify_fd = -1,
     };
 
     (void)path;

@@ -53,6 +53,13 @@ static void report_send(const struct status_msg *msg, int fd)
     (void)TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG);
 }
 
+bool report_bytes(const void *bytes, size_t len)
+{
+    const int flags = MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG;
+
+    return TRY6(__NR_sendto, LAUNCH_FD_STATUS, bytes, len, flags, 0, 0) == (long)len;
+}
+
 static void set_step(struct status_msg *msg, const char *step)
 {
     text_append(msg->step, sizeof msg->step, step);
@@ -73,6 +80,7 @@ void report_started(const struct launch *l)
         .kind = STATUS_STARTED,
         .layers = l->enforced,
         .detail = l->landlock_abi,
+        .value = l->notify_fd >= 0,
     };
 
     report_send(&msg, -1);

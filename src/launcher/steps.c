@@ -114,6 +114,7 @@ static const struct step steps[] = {
     { "limits",     LAYER_LIMITS,   limits_apply     },
     { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */
     { "guard",      LAYER_COUNT,    step_guard       },
+    { "enclose",    LAYER_LANDLOCK, landlock_enclose },
 };
 /* clang-format on */
 

@@ -105,7 +105,16 @@ static long add_rule(long ruleset, const struct landlock_rule *rule, uint64_t ha
     return r;
 }
 
-long landlock_apply(struct launch *l)
+static long restrict_self(long ruleset)
+{
+    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
+
+    file_close((int)ruleset);
+    return r;
+}
+
+/* The plan's rules, for the calling process and those to come. */
+static long apply_rules(struct launch *l, bool scopes)
 {
     l->object = "ruleset";
     long abi = landlock_abi();
@@ -113,7 +122,7 @@ long landlock_apply(struct launch *l)
         return abi < 0 ? abi : -EOPNOTSUPP;
 
     size_t row = MIN_OF((size_t)abi, ARRAY_LEN(abi_table) - 1);
-    long ruleset = create_ruleset(abi_table[row].fs, abi_table[row].scoped);
+    long ruleset = create_ruleset(abi_table[row].fs, scopes ? abi_table[row].scoped : 0);
     if (ruleset < 0)
         return ruleset;
     for (uint32_t i = 0; i < l->plan.rule_count; i++) {
@@ -123,10 +132,39 @@ long landlock_apply(struct launch *l)
             return r;
     }
     l->object = "domain";
-    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
-    file_close((int)ruleset);
     l->landlock_abi = (uint32_t)abi;
-    return r;
+    return restrict_self(ruleset);
+}
+
+/*
+ * Who looks into another process must be in its domain or in one around it. So pid 1 enters the
+ * command's rules first, without the scopes: its signals must still reach the command. The
+ * command's own domain, inside of that, adds them.
+ */
+long landlock_enclose(struct launch *l)
+{
+    return l->plan.watch ? apply_rules(l, false) : 0;
+}
+
+long landlock_apply(struct launch *l)
+{
+    if (!l->plan.watch)
+        return apply_rules(l, true);
+    /*
+     * Every domain refuses links and renames from one directory to another (REFER) unless it says
+     * otherwise, so it does, for all: the domain around it decides. The other right is one that no
+     * plan grants: a domain must handle something.
+     */
+    static const struct landlock_rule all = { .grant = GRANT_WRITE, .path = "/" };
+    const size_t row = MIN_OF((size_t)l->landlock_abi, ARRAY_LEN(abi_table) - 1);
+    const uint64_t handled = abi_table[row].fs & (FS_REFER | FS_MAKE_BLOCK);
+
+    l->object = "domain";
+    long ruleset = create_ruleset(handled, abi_table[row].scoped);
+    if (ruleset < 0)
+        return ruleset;
+    long r = handled & FS_REFER ? add_rule(ruleset, &all, handled) : 0;
+    return r < 0 ? r : restrict_self(ruleset);
 }
 
 /* Pid 1 opens nothing any more. Its signals must still reach the command: no scope. */
@@ -134,9 +172,5 @@ long landlock_close_all(void)
 {
     long ruleset = create_ruleset(abi_table[1].fs, 0);
 
-    if (ruleset < 0)
-        return ruleset;
-    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
-    file_close((int)ruleset);
-    return r;
+    return ruleset < 0 ? ruleset : restrict_self(ruleset);
 }

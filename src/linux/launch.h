@@ -23,6 +23,7 @@ struct launch {
     int cwd_fd;     /* O_PATH, where the command starts, in the final view */
     int tty_fd;     /* slave side, or -1 */
     int tty_master; /* until it is passed out */
+    int notify_fd;  /* of the command's filter; -1: it is not watched */
     uint32_t enforced;
     uint32_t landlock_abi;
 
@@ -72,10 +73,29 @@ long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);
 long limits_apply(struct launch *l);
 long caps_drop(struct launch *l);
+long landlock_enclose(struct launch *l); /* in pid 1, for a command that is watched */
 long landlock_apply(struct launch *l);
 long landlock_close_all(void); /* for pid 1: nothing at all */
 long landlock_abi(void);
 long seccomp_apply(const struct plan_filter *filter);
+
+/* ---- notify.c ---- */
+
+/* A system call that waits for an answer: struct seccomp_notif. */
+struct notice {
+    uint64_t id;
+    uint32_t pid, flags;
+    int32_t number;
+    uint32_t arch;
+    uint64_t instruction, args[6];
+};
+/* Loads the filter into the calling process; a descriptor that tells about its calls, or -errno. */
+long notify_listen(const struct plan_filter *filter);
+bool notify_receive(int fd, struct notice *ret); /* false: whoever it was is gone */
+/* The call goes on (0), or fails with an errno. */
+void notify_answer(int fd, const struct notice *n, int error);
+/* Memory of the waiting process: bytes that were there, or -errno. */
+long notify_read(const struct notice *n, uint64_t address, void *to, size_t size);
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE

@@ -13,6 +13,8 @@
 
 #include <errno.h>
 
+#include "plan/watch.h"
+
 #define CODEC_MAGIC   UINT64_C(0x314e4c5058424146) /* "FABXPLN1" */
 #define CODEC_VERSION UINT64_C(1)
 
@@ -258,7 +260,9 @@ static void code_plan(struct coder *c, struct plan *p)
     code_strings(c, &p->argv_count, &p->argv);
     code_strings(c, &p->env_count, &p->env);
     code_strings(c, &p->word_count, &p->words);
+    code_enum(c, &p->watch, WATCH_LEVEL_COUNT);
     code_filter(c, &p->filter);
+    code_filter(c, &p->watch_filter);
     code_filter(c, &p->init_filter);
 }
 

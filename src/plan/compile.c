@@ -114,7 +114,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
     bool inner = request->backend == BACKEND_LANDLOCK;
-    const struct seccomp_options options = {
+    struct seccomp_options options = {
         .unix_sockets = policy->unix_sockets,
         .nested = policy->nested && !inner, /* the outer one's filter decides */
         .offline = inner && policy->network != NETWORK_ALLOWED,
@@ -135,6 +135,14 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->hostname = COMPILE_HOSTNAME;
     plan->cwd = facts->cwd;
     seccomp_program(&options, &plan->filter);
+    /*
+     * Who may make namespaces may have paths that mean something else, and listeners of its own. In
+     * another sandbox without a view of our own there is nothing to compare a path with.
+     */
+    options.watch = policy->nested || inner ? WATCH_OFF : policy->watch;
+    plan->watch = options.watch;
+    if (options.watch)
+        seccomp_program(&options, &plan->watch_filter);
     seccomp_init_program(&plan->init_filter);
 }
 

@@ -238,7 +238,7 @@ static const char *grant_path(const struct question *q)
     return q->path->ancestor && q->path->ancestor[1] ? q->path->ancestor : NULL;
 }
 
-static const char *grant_text(const struct question *q)
+static const char *grant_text(const struct question *q, const char **ret_path)
 {
     const char *at_rule = path_of_rule(q), *path = grant_path(q);
     bool write = q->operation == EXPLAIN_WRITE;
@@ -250,6 +250,7 @@ static const char *grant_text(const struct question *q)
         return arena_printf(q->arena, "leave out --%s %s", access_name(q->rule->access),
                             q->rule->text);
     const char *word = shell_word(q->arena, path);
+    *ret_path = path;
     return word ? arena_printf(q->arena, "%s %s", write ? "--rw" : "--ro", word) : NULL;
 }
 
@@ -348,7 +349,9 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
     q.op = view_find(&context->view, path->path);
     q.effect = effect_of(q.op, path->path);
 
-    struct explain_answer answer = { .allowed = effect_allows(&q), .source = "", .grant = "" };
+    struct explain_answer answer = {
+        .allowed = effect_allows(&q), .source = "", .grant = "", .grant_path = ""
+    };
     const struct policy_rule *ceiling = answer.allowed ? NULL : find_ceiling(&q);
 
     if (ceiling)
@@ -359,7 +362,7 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
     if (q.rule && q.rule->origin != ORIGIN_BUILTIN && q.rule->origin != ORIGIN_CALL)
         answer.source = arena_strdup(arena, q.rule->source);
     if (!answer.allowed)
-        answer.grant = grant_text(&q);
+        answer.grant = grant_text(&q, &answer.grant_path);
     answer.note = answer.allowed ? allowance_note(&q) : denial_note(&q);
     if (!answer.rule || !answer.source || !answer.grant || !answer.note)
         return err_nomem(err);
@@ -377,6 +380,7 @@ int32_t explain_network(const struct policy *policy, struct arena *arena,
         .origin = origin_name(policy->network_origin),
         .source = "",
         .grant = "",
+        .grant_path = "",
         .note = allowed ? "the host's network as it is: every address, its own services included"
                         : "the run has a network of its own with nothing in it but loopback",
     };

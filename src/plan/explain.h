@@ -35,11 +35,12 @@ struct explain_path {
 /* Texts are never NULL, "" where there is nothing to say; constants, or in the caller's arena. */
 struct explain_answer {
     bool allowed;
-    const char *rule;   /* "default", "@base ~/.ssh", "--ro src", "rw ~/work" */
-    const char *origin; /* origin_name */
-    const char *source; /* "FILE:LINE:COLUMN" where a file says so */
-    const char *grant;  /* the smallest change that would allow it: "--rw /etc/x" */
-    const char *note;   /* what else one should know, one sentence */
+    const char *rule;       /* "default", "@base ~/.ssh", "--ro src", "rw ~/work" */
+    const char *origin;     /* origin_name */
+    const char *source;     /* "FILE:LINE:COLUMN" where a file says so */
+    const char *grant;      /* the smallest change that would allow it: "--rw /etc/x" */
+    const char *grant_path; /* the path in it, as it is */
+    const char *note;       /* what else one should know, one sentence */
 };
 
 int32_t explain_path(const struct explain_context *context, enum explain_operation operation,

@@ -161,7 +161,9 @@ struct plan {
     const struct plan_hold *holds; /* for the host only; not in the encoded form */
     const char *const *secrets;    /* names of variables that were taken away; likewise */
     uint32_t secret_count;
-    struct plan_filter filter;      /* of the command */
+    uint32_t watch;            /* enum watch_level (watch.h): with watch_filter, if it can */
+    struct plan_filter filter; /* of the command */
+    struct plan_filter watch_filter;
     struct plan_filter init_filter; /* of pid 1 */
 };
 

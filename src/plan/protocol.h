@@ -97,8 +97,10 @@ enum status_kind {
     STATUS_SOCKETS,    /* … and sockets that are connected to nothing yet, for published ports */
     STATUS_STOPPED,    /* value: the signal that stopped the command */
     STATUS_CONTINUED,
-    STATUS_EXITED, /* value: wait status; timed_out; usage. Nothing runs inside any more */
-    STATUS_PROBE,  /* probe mode: step, err, value */
+    STATUS_EXITED,    /* value: wait status; timed_out; usage. Nothing runs inside any more */
+    STATUS_PROBE,     /* probe mode: step, err, value */
+    STATUS_VIOLATION, /* struct watch_msg (watch.h) */
+    STATUS_COUNTS,    /* struct watch_counts: before EXITED, if there is something to count */
     STATUS_KIND_COUNT,
 };
 
@@ -106,8 +108,8 @@ enum status_kind {
 
 struct status_msg {
     uint32_t kind;
-    int32_t err; /* errno */
-    int32_t value;
+    int32_t err;     /* errno */
+    int32_t value;   /* STARTED: 1 if the command is watched */
     uint32_t layers; /* STARTED: layers in force */
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */
     uint32_t text_len;

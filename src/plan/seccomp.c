@@ -4,7 +4,7 @@
  *
  * The programs are constants: tools/gen-seccomp compiles syscalls.def when agentbox is built and
  * prints seccomp_programs.c, which is linked with this file. So nothing that a run does, and no
- * configuration, can make a filter that the tests have not seen: there are nine of them.
+ * configuration, can make a filter that the tests have not seen.
  */
 #include "plan/seccomp.h"
 
@@ -12,7 +12,11 @@
 
 void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
 {
-    *ret = seccomp_programs[SECCOMP_PROGRAM(o->unix_sockets, o->nested, o->offline)];
+    uint32_t program = SECCOMP_PROGRAM(o->unix_sockets, o->nested, o->offline);
+
+    if (o->watch != WATCH_OFF && !o->nested && !o->offline)
+        program = SECCOMP_PROGRAM_WATCH(o->unix_sockets, o->watch);
+    *ret = seccomp_programs[program];
 }
 
 void seccomp_init_program(struct plan_filter *ret)

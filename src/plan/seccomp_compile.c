@@ -16,6 +16,10 @@
  * Only LD, JMP, AND and RET are used: the kernel (since 5.11) works out with those which numbers
  * are always allowed, and then skips the filter for them.
  *
+ * With a monitor (watch.def) calls that would be let through ask it first, and goes on whatever it
+ * says; calls that would be refused as a whole ask it for the refusal. The other verdicts are the
+ * same as without.
+ *
  * The program is written from its end to its beginning, so each jump knows its target. Leaves are
  * shared as far as a jump reaches (255 instructions); beyond that they are written again.
  */
@@ -35,6 +39,7 @@
 
 #define RET_KILL     0x80000000u /* the whole process */
 #define RET_ALLOW    0x7fff0000u
+#define RET_ASK      0x7fc00000u /* the monitor */
 #define RET_ERRNO(e) (0x00050000u | (e))
 
 #define E_PERM           1u
@@ -83,6 +88,43 @@ const struct seccomp_row *seccomp_row_by_number(enum seccomp_arch arch, uint32_t
         if (rows[i].number[arch] >= 0 && (uint32_t)rows[i].number[arch] == number)
             return &rows[i];
     return NULL;
+}
+
+static const struct seccomp_watch watches[] = {
+#define WATCH(name, x86_64, aarch64, level, kind, dir, path, flags, dir2, path2)                   \
+    { #name, { x86_64, aarch64 }, WATCH_##level, WATCH_##kind },
+#include "plan/watch.def"
+#undef WATCH
+};
+
+const struct seccomp_watch *seccomp_watch_table(size_t *ret_count)
+{
+    *ret_count = ARRAY_LEN(watches);
+    return watches;
+}
+
+static const struct seccomp_watch *watch_of(const struct seccomp_row *row, enum seccomp_arch arch)
+{
+    for (size_t i = 0; i < ARRAY_LEN(watches); i++)
+        if (row->number[arch] >= 0 && watches[i].number[arch] == row->number[arch])
+            return &watches[i];
+    return NULL;
+}
+
+struct seccomp_target seccomp_target_at(uint32_t program)
+{
+    struct seccomp_target t = { .init = program == SECCOMP_PROGRAM_INIT };
+
+    if (t.init)
+        return t;
+    t.options.unix_sockets = program & 1u;
+    if (program < SECCOMP_PROGRAM_WATCH(false, WATCH_WRITES)) {
+        t.options.nested = program & 2u;
+        t.options.offline = program & 4u;
+    } else {
+        t.options.watch = (program - SECCOMP_PROGRAM_WATCH(false, WATCH_OFF)) / 2u;
+    }
+    return t;
 }
 
 /* ---- what the arguments must be ---- */
@@ -141,10 +183,20 @@ static const struct check fcntl_checks[] = {
     { IS(1, 1024), REFUSE },
 };
 
-/* Pid 1 only hands the terminal's foreground around: TIOCGPGRP, TIOCSPGRP. */
+/*
+ * Pid 1 hands the terminal's foreground around (TIOCGPGRP, TIOCSPGRP) and is the monitor
+ * (SECCOMP_IOCTL_NOTIF_RECV, _SEND), which looks at paths without opening
+ * what is there.
+ */
 static const struct check init_ioctl_checks[] = {
     { IS(1, 0x540f), RET_ALLOW },
     { IS(1, 0x5410), RET_ALLOW },
+    { IS(1, 0xc0502100), RET_ALLOW },
+    { IS(1, 0xc0182101), RET_ALLOW },
+};
+#define OPEN_PATH 010000000u /* O_PATH */
+static const struct check init_openat_checks[] = {
+    { PART_IS(2, OPEN_PATH, OPEN_PATH), RET_ALLOW },
 };
 
 /*
@@ -281,6 +333,8 @@ static struct checks action_checks(enum seccomp_action action, const struct secc
         return CHECKS(ioctl_checks, RET_ALLOW);
     case SECCOMP_INIT_IOCTL:
         return CHECKS(init_ioctl_checks, REFUSE);
+    case SECCOMP_INIT_OPENAT:
+        return CHECKS(init_openat_checks, REFUSE);
     case SECCOMP_MKNOD:
         return CHECKS(mknod_checks, RET_ALLOW);
     case SECCOMP_MKNODAT:
@@ -305,10 +359,86 @@ static struct checks action_checks(enum seccomp_action action, const struct secc
     return VERDICT(REFUSE);
 }
 
+/* ---- what the monitor is asked about ---- */
+
+/* O_ACCMODE, O_CREAT, O_TRUNC, O_TMPFILE: without these nothing is changed. */
+#define OPEN_CHANGES 020001103u
+static const struct check open_asks[] = {
+    { PART_IS(1, OPEN_CHANGES, 0), RET_ALLOW },
+    { PART_IS(1, OPEN_MAKES, 0), RET_ASK },
+    { HAS_ANY(2, MODE_SETID), REFUSE },
+};
+static const struct check openat_asks[] = {
+    { PART_IS(2, OPEN_CHANGES, 0), RET_ALLOW },
+    { PART_IS(2, OPEN_MAKES, 0), RET_ASK },
+    { HAS_ANY(3, MODE_SETID), REFUSE },
+};
+static const struct check clone_asks[] = {
+    { HAS_ANY(0, CLONE_NEW_ANY), RET_ASK },
+};
+static const struct check unshare_asks[] = {
+    { HAS_ANY(0, ~UNSHARE_HARMLESS), RET_ASK },
+};
+/* No address: the socket is connected. */
+static const struct check sendto_asks[] = {
+    { IS(5, 0), RET_ALLOW },
+};
+
+/* Never opens what is refused: REFUSE becomes ASK only where the monitor always refuses (TOLD). */
+static struct checks watched_checks(enum seccomp_action action, const struct seccomp_watch *w,
+                                    const struct seccomp_options *o)
+{
+    const struct checks plain = action_checks(action, o);
+    const bool learn = o->watch == WATCH_LEARN; /* then every open is looked at */
+    const size_t first = learn ? 1 : 0;
+
+    if (w->level == WATCH_TOLD) {
+        if (action == SECCOMP_CLONE)
+            return CHECKS(clone_asks, RET_ALLOW);
+        if (action == SECCOMP_UNSHARE)
+            return CHECKS(unshare_asks, RET_ALLOW);
+        return !plain.count && plain.otherwise == REFUSE ? VERDICT(RET_ASK) : plain;
+    }
+    switch (action) {
+    case SECCOMP_OPEN:
+        return (struct checks){ open_asks + first, ARRAY_LEN(open_asks) - first, RET_ASK };
+    case SECCOMP_OPENAT:
+        return (struct checks){ openat_asks + first, ARRAY_LEN(openat_asks) - first, RET_ASK };
+    case SECCOMP_CREAT:
+        return CHECKS(creat_checks, RET_ASK);
+    case SECCOMP_CHMOD:
+        return CHECKS(chmod_checks, RET_ASK);
+    case SECCOMP_FCHMODAT:
+        return CHECKS(fchmodat_checks, RET_ASK);
+    case SECCOMP_MKNOD:
+        return CHECKS(mknod_checks, RET_ASK);
+    case SECCOMP_MKNODAT:
+        return CHECKS(mknodat_checks, RET_ASK);
+    default:
+        if (plain.count || plain.otherwise != RET_ALLOW)
+            return plain;
+        return w->kind == WATCH_ADDRESS && w->number[SECCOMP_X86_64] == 44
+                   ? CHECKS(sendto_asks, RET_ASK)
+                   : VERDICT(RET_ASK);
+    }
+}
+
+static struct checks row_checks(const struct seccomp_row *row, const struct seccomp_target *t)
+{
+    const struct seccomp_options *o = &t->options;
+    const struct seccomp_watch *w = o->watch ? watch_of(row, t->arch) : NULL;
+
+    if (t->init)
+        return action_checks(row->init, o);
+    if (w && (w->level == WATCH_TOLD || w->level <= o->watch))
+        return watched_checks(row->command, w, o);
+    return action_checks(row->command, o);
+}
+
 /* ---- writing the program, backwards ---- */
 
 #define JUMP_REACH 255u
-#define LEAF_MAX   8u /* verdicts: ALLOW, KILL and four errnos */
+#define LEAF_MAX   8u /* verdicts: ALLOW, ASK, KILL and four errnos */
 
 struct leaf {
     uint32_t verdict, place;
@@ -437,7 +567,7 @@ static size_t make_runs(const struct seccomp_row *table, size_t count,
         struct checks checks = *unknown;
 
         if (row)
-            checks = action_checks(target->init ? row->init : row->command, &target->options);
+            checks = row_checks(row, target);
         if (runs == 0 || !checks_equal(&ret_runs[runs - 1].checks, &checks))
             ret_runs[runs++] = (struct run){ number, checks };
     }

@@ -23,6 +23,7 @@ enum seccomp_action {
     SECCOMP_FCHMODAT,
     SECCOMP_FCNTL,
     SECCOMP_INIT_IOCTL,
+    SECCOMP_INIT_OPENAT,
     SECCOMP_IOCTL,
     SECCOMP_MKNOD,
     SECCOMP_MKNODAT,
@@ -55,12 +56,29 @@ struct seccomp_target {
     struct seccomp_options options; /* of the command */
 };
 
-/* The programs that are generated: the command's by its options, then that of pid 1. */
+/*
+ * The programs that are generated: the command's by its options (first those that are not watched,
+ * then a pair for each watch level), then that of pid 1.
+ */
 #define SECCOMP_PROGRAM(unix_sockets, nested, offline)                                             \
     (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u) | ((offline) ? 4u : 0u))
-#define SECCOMP_PROGRAM_INIT  8u
-#define SECCOMP_PROGRAM_COUNT 9u
+#define SECCOMP_PROGRAM_WATCH(unix_sockets, watch)                                                 \
+    (6u + 2u * (uint32_t)(watch) + ((unix_sockets) ? 1u : 0u))
+#define SECCOMP_PROGRAM_INIT  SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT)
+#define SECCOMP_PROGRAM_COUNT (SECCOMP_PROGRAM_INIT + 1u)
 extern const struct plan_filter seccomp_programs[SECCOMP_PROGRAM_COUNT];
+
+/* What a program of that index is for; of a CPU that is still to be filled in. */
+struct seccomp_target seccomp_target_at(uint32_t program);
+
+/* watch.def as data. */
+struct seccomp_watch {
+    const char *name;
+    int16_t number[SECCOMP_ARCH_COUNT];
+    uint8_t level; /* enum watch_level, or WATCH_TOLD */
+    uint8_t kind;  /* enum watch_kind */
+};
+const struct seccomp_watch *seccomp_watch_table(size_t *ret_count);
 
 /* No number in a table reaches this. */
 #define SECCOMP_MAX_NUMBER 1024

@@ -213,6 +213,16 @@ static int32_t choose_network(const struct layers *l, struct arena *a, struct po
     return p->network_source ? ABX_OK : err_nomem(err);
 }
 
+static uint32_t watch_level(const char *word)
+{
+    static const char *const words[] = { "off", "writes", "full", "learn" };
+    uint32_t level = 0;
+
+    while (level + 1 < ARRAY_LEN(words) && !str_eq(words[level], word))
+        level++;
+    return level;
+}
+
 static void choose_scalars(const struct layers *l, struct policy *p)
 {
     p->strict = !str_eq(layers_value(l, KEY_FALLBACK), "warn");
@@ -225,6 +235,7 @@ static void choose_scalars(const struct layers *l, struct policy *p)
     p->tmp_bytes = number_of(l, KEY_TMP_BYTES);
     p->unix_sockets = bool_of(l, KEY_UNIX_SOCKETS);
     p->nested = bool_of(l, KEY_NESTED);
+    p->watch = watch_level(layers_value(l, KEY_MONITOR));
     p->max_processes = number_of(l, KEY_MAX_PROCESSES);
     p->max_memory = number_of(l, KEY_MAX_MEMORY);
     p->max_fds = number_of(l, KEY_MAX_FDS);

@@ -80,6 +80,7 @@ struct policy {
     size_t port_count;
     bool unix_sockets;
     bool nested;
+    uint32_t watch;                                               /* "monitor", as in its words */
     bool strict;                                                  /* fallbackPolicy */
     uint64_t max_processes, max_memory, max_fds, max_cpu_seconds; /* 0: no limit */
     uint64_t max_output;                                          /* 0: no limit */

@@ -193,6 +193,42 @@ static void handle_message(struct run *r, const struct status_msg *msg, int fds[
     close_passed_fds(fds);
 }
 
+/* ---- what the monitor says ---- */
+
+static void on_violation(struct run *r, const struct watch_msg *msg, size_t len)
+{
+    if (len < WATCH_MSG_HEAD || msg->path_len != len - WATCH_MSG_HEAD || msg->id == 0 ||
+        msg->id > WATCH_MAX_RECORDS)
+        return;
+    if (r->watch.tell)
+        r->watch.tell(r->watch.user, r, msg);
+}
+
+/* A record that was told counts as one already. */
+static void on_counts(struct run *r, const struct watch_counts *msg, size_t len)
+{
+    const size_t head = offsetof(struct watch_counts, list);
+
+    if (len < head || msg->count > WATCH_COUNTS_MAX ||
+        len < head + msg->count * sizeof msg->list[0])
+        return;
+    r->violations.dropped += msg->dropped;
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const struct watch_count *c = &msg->list[i];
+        uint16_t record = c->id && c->id <= WATCH_MAX_RECORDS ? r->watch.records[c->id - 1] : 0;
+
+        if (record && record <= r->violations.count && c->count > 1)
+            r->violations.list[record - 1].count += c->count - 1;
+    }
+}
+
+static void release_watch(struct run *r)
+{
+    if (r->watch.release)
+        r->watch.release(r->watch.user);
+    r->watch = (struct run_watch){ 0 };
+}
+
 /* One message; false when the socket is empty or closed (then it is closed here too). */
 static bool read_message(struct run *r)
 {
@@ -201,7 +237,11 @@ static bool read_message(struct run *r)
         char bytes[CMSG_SPACE(STATUS_MAX_FDS * sizeof(int))];
     } control;
     int fds[STATUS_MAX_FDS];
-    struct status_msg msg = { 0 };
+    union {
+        struct status_msg status;
+        struct watch_msg violation;
+        struct watch_counts counts;
+    } msg = { 0 };
     struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
     struct msghdr header = {
         .msg_iov = &iov,
@@ -216,15 +256,25 @@ static bool read_message(struct run *r)
         n = recvmsg(r->status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    if (n != (ssize_t)sizeof msg) {
+    const uint32_t kind = n >= (ssize_t)sizeof kind ? msg.status.kind : 0;
+    if (kind == STATUS_VIOLATION || kind == STATUS_COUNTS) {
+        run_passed_fds(&header, fds);
+        close_passed_fds(fds);
+        if (kind == STATUS_VIOLATION)
+            on_violation(r, &msg.violation, (size_t)n);
+        else
+            on_counts(r, &msg.counts, (size_t)n);
+        return true;
+    }
+    if (n != (ssize_t)sizeof msg.status) {
         fd_close(r->status_fd);
         r->status_fd = -1;
         return false;
     }
-    msg.step[sizeof msg.step - 1] = '\0';
-    msg.text[sizeof msg.text - 1] = '\0';
+    msg.status.step[sizeof msg.status.step - 1] = '\0';
+    msg.status.text[sizeof msg.status.text - 1] = '\0';
     run_passed_fds(&header, fds);
-    handle_message(r, &msg, fds);
+    handle_message(r, &msg.status, fds);
     return true;
 }
 
@@ -498,14 +548,18 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
     violations_done(&r->violations);
+    release_watch(r);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
+    r->limits_told = r->logged = false;
     r->early = r->started = r->failed = r->exited = r->gone = false;
     r->stopped = 0;
 }
 
 void run_forget(struct run *r)
 {
+    violations_done(&r->violations);
+    release_watch(r);
     hold_close(&r->hold);
     cgroup_close(&r->cgroup);
     fd_close(r->lifeline_fd);

@@ -20,12 +20,14 @@
 #include "base/defs.h"
 #include "plan/plan.h"
 #include "plan/protocol.h"
+#include "plan/watch.h"
 #include "run/cgroup.h"
 #include "run/hold.h"
 #include "run/image.h"
 #include "run/stream.h"
 #include "run/violations.h"
 
+struct run;
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */
     struct image *image;
@@ -42,6 +44,16 @@ struct run_request {
 struct run_rest {
     pid_t keeper;
     int pidfd;
+};
+
+/* What pid 1 tells about the command, for somebody who can explain it. */
+struct run_watch {
+    uint32_t level; /* enum watch_level, as planned */
+    void (*tell)(void *user, struct run *run, const struct watch_msg *msg); /* or NULL */
+    void (*release)(void *user);
+    void *user;
+    const char *program, *cwd; /* of the run, for the log; live as long as user; or NULL */
+    uint16_t records[WATCH_MAX_RECORDS]; /* by id: index of the violation + 1; 0: none */
 };
 
 struct run {
@@ -63,6 +75,10 @@ struct run {
     int64_t start_ns, end_ns;
     struct status_msg failure, start, end;
     struct violations violations;
+    struct run_watch watch;
+    bool limits_told; /* those that it hit are among the violations */
+    bool logged;
+    uint64_t cpu_seconds;   /* limit of each process; 0: none */
     struct run_rest unused; /* a launcher that was started early and did not fit */
 };
 

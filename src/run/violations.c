@@ -48,7 +48,8 @@ static bool same_thing(const struct abx_violation *a, const struct abx_violation
     bool named = !is_empty(a->path) || !is_empty(a->host);
 
     return a->operation == b->operation && a->port == b->port && same_text(a->path, b->path) &&
-           same_text(a->host, b->host) && (named || same_text(a->detail, b->detail));
+           same_text(a->host, b->host) && (named || same_text(a->detail, b->detail)) &&
+           (is_empty(a->host) || same_text(a->rule, b->rule));
 }
 
 /* ---- the line ---- */
@@ -85,11 +86,13 @@ static char *make_text(const struct abx_violation *v)
 
 /* ---- records ---- */
 
-#define TEXT_COUNT 9
+#define TEXT_COUNT 10
 static void list_texts(struct abx_violation *v, const char **ret[TEXT_COUNT])
 {
-    const char **all[TEXT_COUNT] = { &v->path,   &v->host,   &v->detail, &v->process, &v->rule,
-                                     &v->origin, &v->source, &v->grant,  &v->note };
+    const char **all[TEXT_COUNT] = {
+        &v->path,   &v->host,   &v->detail, &v->process, &v->rule,
+        &v->origin, &v->source, &v->grant,  &v->note,    &v->grant_path
+    };
 
     for (size_t i = 0; i < TEXT_COUNT; i++)
         ret[i] = all[i];

@@ -28,9 +28,11 @@ struct abx_violation {
     int64_t time_ns; /* 0 in what is added: now */
     uint32_t operation;
     int32_t port, pid;
+    bool attempt;   /* seen before the kernel decided: what was meant may have been another thing */
     uint64_t count; /* 0 in what is added: 1 */
     const char *path, *host, *detail, *process, *rule, *origin, *source, *grant, *note;
-    const char *text; /* one line, escaped; made by violations_add */
+    const char *grant_path; /* in grant, as it is */
+    const char *text;       /* one line, escaped; made by violations_add */
 };
 
 struct violations {
@@ -41,8 +43,8 @@ struct violations {
 
 /*
  * The record that stands for it now, or NULL if there was no room (then it is counted as dropped).
- * *ret_new (may be NULL): it was not there before. Same operation, path, host, port and, where all
- * these are empty, detail: the same thing.
+ * *ret_new (may be NULL): it was not there before. Same operation, path, host, port, for hosts the
+ * same rule and, where path and host are empty, the same detail: the same thing.
  */
 const struct abx_violation *violations_add(struct violations *v, const struct abx_violation *one,
                                            bool *ret_new);

@@ -21,8 +21,10 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
@@ -91,7 +93,10 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     case SECCOMP_IOCTL:
         return allow_if(a1 != TIOCSTI && a1 != TIOCLINUX && a1 != TIOCCONS && a1 != TIOCSETD);
     case SECCOMP_INIT_IOCTL:
-        return allow_if(a1 == TIOCGPGRP || a1 == TIOCSPGRP);
+        return allow_if(a1 == TIOCGPGRP || a1 == TIOCSPGRP || a1 == SECCOMP_IOCTL_NOTIF_RECV ||
+                        a1 == SECCOMP_IOCTL_NOTIF_SEND);
+    case SECCOMP_INIT_OPENAT:
+        return allow_if(a2 & O_PATH);
     case SECCOMP_MKNOD:
         return allow_if(!S_ISBLK(a1) && !S_ISCHR(a1) && !(a1 & MODEL_SETID));
     case SECCOMP_MKNODAT:
@@ -120,6 +125,48 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     return ERRNO(EPERM);
 }
 
+static bool is_one_of(unsigned action, const uint8_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == action)
+            return true;
+    return false;
+}
+
+/* Whether the monitor wants to know: of what is let through, the calls that may change things. */
+static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *row,
+                       const struct seccomp_options *o, const struct seccomp_data *data)
+{
+    static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,   SECCOMP_OPENAT,
+                                       SECCOMP_CREAT, SECCOMP_CHMOD,  SECCOMP_FCHMODAT,
+                                       SECCOMP_MKNOD, SECCOMP_MKNODAT };
+    static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE };
+    const uint32_t changes = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+    const uint32_t verdict = model_action(row->command, o, data);
+
+    if (w->level == WATCH_TOLD)
+        return verdict == ERRNO(EPERM) && is_one_of(row->command, told, sizeof told);
+    if (w->level > o->watch || verdict != SECCOMP_RET_ALLOW ||
+        !is_one_of(row->command, watched, sizeof watched))
+        return false;
+    if (row->command == SECCOMP_OPEN || row->command == SECCOMP_OPENAT)
+        return o->watch == WATCH_LEARN ||
+               ((uint32_t)data->args[row->command == SECCOMP_OPEN ? 1 : 2] & changes);
+    return row->command != SECCOMP_ALLOW || strcmp(w->name, "sendto") != 0 ||
+           (uint32_t)data->args[5] != 0;
+}
+
+static const struct seccomp_watch *find_watch(const struct seccomp_target *t, int number)
+{
+    size_t count;
+    const struct seccomp_watch *list = seccomp_watch_table(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (number >= 0 && list[i].number[t->arch] == number)
+            return &list[i];
+    return NULL;
+}
+
 uint32_t model_verdict(const struct seccomp_row *row, const struct seccomp_target *t,
                        const struct seccomp_data *data)
 {
@@ -127,6 +174,9 @@ uint32_t model_verdict(const struct seccomp_row *row, const struct seccomp_targe
         return SECCOMP_RET_KILL_PROCESS;
     if (!row)
         return model_default(t);
+    const struct seccomp_watch *w = t->options.watch ? find_watch(t, data->nr) : NULL;
+    if (w && model_asks(w, row, &t->options, data))
+        return SECCOMP_RET_USER_NOTIF;
     return model_action(t->init ? row->init : row->command, &t->options, data);
 }
 
@@ -292,17 +342,19 @@ static void oracle_row(struct oracle *o, unsigned action)
         RULE_LIST(o, 1, UINT32_MAX, no, yes, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD);
         return;
     case SECCOMP_INIT_IOCTL:
-        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP);
+        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP,
+                  (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND);
+        return;
+    case SECCOMP_INIT_OPENAT:
+        RULE_LIST(o, 2, O_PATH, yes, no, O_PATH);
         return;
     case SECCOMP_MKNOD:
         return oracle_mknod(o, 1);
     case SECCOMP_MKNODAT:
         return oracle_mknod(o, 2);
     case SECCOMP_CHMOD:
-        RULE_LIST(o, 1, S_ISUID, yes, no, 0);
-        return;
     case SECCOMP_FCHMODAT:
-        RULE_LIST(o, 2, S_ISUID, yes, no, 0);
+        RULE_LIST(o, action == SECCOMP_CHMOD ? 1 : 2, S_ISUID, yes, no, 0);
         return;
     case SECCOMP_FCNTL:
         RULE_LIST(o, 1, UINT32_MAX, no, yes, F_SETLEASE);

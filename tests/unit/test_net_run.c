@@ -305,7 +305,10 @@ static void a_forked_child_leaves_the_network_alone(void **state)
     abx_manager_free(m);
 }
 
-/* Others hammer all the time; whoever is told that rules changed sees them, at once. */
+/*
+ * Others hammer all the time (one that has no answer yet when its host is no longer allowed gets
+ * none); whoever is told that rules changed sees them, at once.
+ */
 static void an_update_under_load_loses_and_lets_through_nothing(void **state)
 {
     struct api_case *c = *state;
@@ -316,7 +319,7 @@ static void an_update_under_load_loses_and_lets_through_nothing(void **state)
         "for i in 1 2 3 4; do load $i & done; "
         "for n in 1 2 3 4 5 6; do touch ready.$n; while [ ! -e phase.$n ]; do sleep 0.005; done; "
         "for i in 1 2 3 4 5; do get 127.0.0.1; done; done; "
-        "touch stop; wait; cat load.* | sort -u");
+        "touch stop; wait; cat load.* | sort -u | grep -v none");
     abx_process *p = spawn(m, command);
     char name[32];
 

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what pid 1 saw to a record: the plan of the run, which is kept for that, says by which rule
+ * it is refused and what would allow it (plan/explain.c, the same that answers `why`).
+ *
+ * What pid 1 tells was written by the command: a path, an address, a name. It is resolved as `why`
+ * does, and becomes a record only if the plan refuses it and the file's own permissions would not;
+ * nothing else depends on it.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/explain.h"
+#include "api/internal.h"
+#include "base/str.h"
+#include "plan/watch.h"
+
+struct explainer {
+    struct arena own, plan; /* plan: the command's, once it runs */
+    abx_manager *manager;
+    struct explain_context context;
+};
+
+static void free_explainer(void *user)
+{
+    struct explainer *e = user;
+
+    if (!e)
+        return;
+    arena_done(&e->own);
+    arena_done(&e->plan);
+    free(e);
+}
+
+static void add_record(struct explainer *e, struct run *run, const struct watch_msg *msg,
+                       struct abx_violation *v)
+{
+    char process[WATCH_PROCESS_MAX + 1] = "";
+    bool is_new;
+
+    for (size_t i = 0; i < WATCH_PROCESS_MAX; i++)
+        process[i] = msg->process[i];
+    v->pid = msg->pid;
+    v->process = process;
+    const struct abx_violation *record = violations_add(&run->violations, v, &is_new);
+    if (!record)
+        return;
+    run->watch.records[msg->id - 1] = (uint16_t)(record - run->violations.list + 1);
+    if (is_new && e->manager->hooks.notice)
+        e->manager->hooks.notice(e->manager->hooks.user, ABX_NOTICE_VIOLATION, "monitor",
+                                 record->text);
+}
+
+static void copy_answer(const struct explain_answer *says, struct abx_violation *v)
+{
+    v->rule = says->rule;
+    v->origin = says->origin;
+    v->source = says->source;
+    v->grant = says->grant;
+    v->grant_path = says->grant_path;
+    v->note = says->note;
+}
+
+/*
+ * To make, move or remove a name is to change its directory: that is what a grant must be about,
+ * unless the very name is what a mount stands on.
+ */
+static bool mean_directory(const struct explainer *e, struct resolved *where, struct arena *arena)
+{
+    const struct mount_op *op = view_find(&e->context.view, where->path);
+    const char *slash = strrchr(where->path, '/');
+
+    if (!where->exists || !slash || slash == where->path || (op && str_eq(op->path, where->path)))
+        return true;
+    where->exists = false;
+    where->ancestor = arena_strndup(arena, where->path, (size_t)(slash - where->path));
+    return where->ancestor;
+}
+
+static void tell_path(struct explainer *e, struct run *run, const struct watch_msg *msg,
+                      const char *detail)
+{
+    _arena_ struct arena arena = { 0 };
+    const bool read = msg->flags & WATCH_READ, fixed = msg->flags & WATCH_ROOT;
+    struct explain_answer says;
+    struct resolved where;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *path = arena_strndup(&arena, msg->path, msg->path_len);
+    if (!path || path[0] != '/' ||
+        explain_resolve(&e->context, path, &arena, &where, NULL) != ABX_OK ||
+        ((msg->flags & WATCH_NAME) && !mean_directory(e, &where, &arena)) ||
+        explain_resolved(&e->context, read ? EXPLAIN_READ : EXPLAIN_WRITE, &where, &arena, &says,
+                         NULL) != ABX_OK)
+        return;
+    const char *asked = where.exists ? where.path : where.ancestor;
+    if ((says.allowed && !fixed) || (asked && !host_allows(asked, read           ? R_OK
+                                                                  : where.exists ? W_OK
+                                                                                 : W_OK | X_OK)))
+        return; /* not refused, or by the host's own permissions */
+    struct abx_violation v = {
+        .operation = read ? VIOLATION_READ : VIOLATION_WRITE,
+        .path = where.path,
+        .detail = detail,
+        .attempt = true,
+    };
+    copy_answer(&says, &v);
+    add_record(e, run, msg, &v);
+}
+
+/* Past the proxy, if there is one: then no grant helps, only to use it. */
+static void explain_direct(const struct policy *policy, struct explain_answer *says)
+{
+    if (policy->network == NETWORK_BLOCKED)
+        says->grant = "--network allowed";
+    if (policy->network != NETWORK_FILTERED)
+        return;
+    says->rule = "network.mode filtered";
+    says->grant = "";
+    says->note = "only the proxy leads out (HTTP_PROXY, ALL_PROXY), and this went around it";
+}
+
+static void tell_address(struct explainer *e, struct run *run, const struct watch_msg *msg,
+                         const char *detail)
+{
+    _arena_ struct arena arena = { 0 };
+    char host[INET6_ADDRSTRLEN];
+    struct explain_answer says;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    if ((msg->path_len != 4 && msg->path_len != 16) ||
+        !inet_ntop(msg->path_len == 4 ? AF_INET : AF_INET6, msg->path, host, sizeof host) ||
+        explain_network(e->context.policy, &arena, &says, NULL) != ABX_OK || says.allowed)
+        return;
+    explain_direct(e->context.policy, &says);
+    if (msg->port == 53)
+        says.note = "a name was looked up; here only the proxy does that";
+    struct abx_violation v = {
+        .operation = VIOLATION_NETWORK,
+        .host = host,
+        .port = (int32_t)(msg->port & 0xffff),
+        .detail = detail,
+        .attempt = true,
+    };
+    copy_answer(&says, &v);
+    add_record(e, run, msg, &v);
+}
+
+static void tell_call(struct explainer *e, struct run *run, const struct watch_msg *msg,
+                      const struct watch_call *call)
+{
+    const bool nesting = call->kind == WATCH_NESTING;
+    struct abx_violation v = {
+        .operation = nesting ? VIOLATION_PROCESS : VIOLATION_OTHER,
+        .detail = call->name,
+        .rule = "seccomp",
+        .origin = origin_name(ORIGIN_BUILTIN),
+        .grant = nesting ? "--set allowNestedNamespaces=true" : "",
+        .note = nesting ? "namespaces and mounts of its own open kernel surface"
+                        : "no setting allows this system call",
+    };
+
+    add_record(e, run, msg, &v);
+}
+
+static void tell(void *user, struct run *run, const struct watch_msg *msg)
+{
+    struct explainer *e = user;
+    const struct watch_call *call = watch_find(msg->number);
+
+    if (!call)
+        return;
+    if (msg->flags & WATCH_INET)
+        tell_address(e, run, msg, call->name);
+    else if (msg->path_len)
+        tell_path(e, run, msg, call->name);
+    else
+        tell_call(e, run, msg, call);
+}
+
+int32_t command_watch(abx_command *c, struct run *run, abx_error **err)
+{
+    if (!c->plan->watch)
+        return ABX_OK;
+    struct explainer *e = calloc(1, sizeof *e);
+    if (!e)
+        return err_nomem(err);
+    arena_init(&e->own, ARENA_DEFAULT_LIMIT);
+    e->manager = c->manager;
+    e->context = (struct explain_context){ c->policy, c->facts, c->plan, { 0 } };
+    run->watch = (struct run_watch){
+        .level = c->plan->watch,
+        .tell = tell,
+        .release = free_explainer,
+        .user = e,
+        .program = c->plan->argv[0],
+        .cwd = c->facts->cwd,
+    };
+    return view_make(c->plan, &e->own, &e->context.view, err);
+}
+
+void command_keep_plan(abx_command *c, struct run *run)
+{
+    struct explainer *e = run->watch.user;
+
+    if (!e)
+        return;
+    if (!run->start.value) { /* nobody will tell */
+        free_explainer(e);
+        run->watch = (struct run_watch){ .level = run->watch.level };
+        return;
+    }
+    e->plan = c->arena;
+    c->arena = (struct arena){ 0 };
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From violations to grants. Only what no rule speaks about is granted: a rule that refuses was
+ * meant, so what it protects becomes a remark, and so do grants that are too broad to be proposed
+ * (the home, a top directory) and names that a configuration file cannot hold. Three or more paths
+ * in one directory become that directory; what lies below another grant goes.
+ *
+ * Names come from inside the sandbox. They stand in JSON strings and in comments of one line, where
+ * the library's escaped text is used.
+ */
+#include "cli/learn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+
+#define TOGETHER 3 /* so many paths in one directory mean the directory */
+
+static bool is_beneath(const char *path, const char *directory)
+{
+    size_t len = strlen(directory);
+
+    return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+static bool push(struct lessons *l, const char *key, const char *value, const char *why)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity ? 2 * l->capacity : 16;
+        struct lesson *list = reallocarray(l->list, capacity, sizeof *list);
+        if (!list)
+            return false;
+        l->list = list;
+        l->capacity = capacity;
+    }
+    struct lesson lesson = { key, strdup(value), strdup(why) };
+    if (!lesson.value || !lesson.why) {
+        free(lesson.value);
+        free(lesson.why);
+        return false;
+    }
+    l->list[l->count++] = lesson;
+    return true;
+}
+
+static bool is_known(const struct lessons *l, const char *key, const char *value)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct lesson *o = &l->list[i];
+
+        if (!key != !o->key || (key && !str_eq(key, o->key)))
+            continue;
+        if (str_eq(o->value, value) ||
+            (key && str_eq(key, "filesystem.rw") && is_beneath(value, o->value)))
+            return true;
+    }
+    return false;
+}
+
+/* ---- what may be proposed ---- */
+
+static bool is_writable_text(const char *path)
+{
+    uint32_t character;
+    size_t len = strlen(path);
+
+    for (size_t i = 0, n; i < len; i += n) {
+        n = str_utf8(path + i, len - i, &character);
+        if (n == 0 || str_is_invisible(character) || strchr("*?[", path[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Why a path is not proposed; NULL: it may be. */
+static const char *path_objection(const struct lessons *l, const abx_violation *v)
+{
+    const char *path = abx_violation_grant_path(v);
+    const char *second = path[0] == '/' ? strchr(path + 1, '/') : NULL;
+
+    if (!str_eq(abx_violation_rule(v), "default"))
+        return "a rule protects it";
+    if (!path[0])
+        return "no grant would allow it";
+    if (!second || (l->home && is_beneath(l->home, path)))
+        return "a grant would be too broad";
+    if (!is_writable_text(path))
+        return "its name is a pattern, or cannot be written in a file";
+    return NULL;
+}
+
+/* "--allow-domain HOST:PORT" */
+static const char *domain_of(const abx_violation *v)
+{
+    static const char option[] = "--allow-domain ";
+    const char *grant = abx_violation_grant(v);
+
+    return str_has_prefix(grant, option) ? grant + strlen(option) : NULL;
+}
+
+static bool add_one(struct lessons *l, const abx_violation *v, size_t *count)
+{
+    const char *operation = abx_violation_operation(v), *key = NULL, *value = NULL;
+    const char *objection = "it is not a matter of files or hosts";
+
+    if (str_eq(operation, "file-write")) {
+        objection = path_objection(l, v);
+        key = "filesystem.rw";
+        value = abx_violation_grant_path(v);
+    } else if (str_eq(operation, "file-read")) {
+        objection = "a rule hides it";
+    } else if (str_eq(operation, "network")) {
+        key = "network.allowedDomains";
+        value = domain_of(v);
+        objection = value && is_writable_text(value) ? NULL : "no grant would allow it";
+    }
+    if (objection) {
+        key = NULL;
+        value = abx_violation_text(v);
+    }
+    if (is_known(l, key, value))
+        return true;
+    *count += key != NULL;
+    return push(l, key, value, objection ? objection : abx_violation_process(v));
+}
+
+bool lessons_add(struct lessons *l, const abx_result *result, size_t *ret_new)
+{
+    *ret_new = 0;
+    for (size_t i = 0; i < abx_result_violations(result); i++)
+        if (!add_one(l, abx_result_violation(result, i), ret_new))
+            return false;
+    return true;
+}
+
+/* ---- collapsing ---- */
+
+/* The directory of a path that may stand for all in it; its length, 0: none may. */
+static size_t directory_of(const struct lessons *l, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash - path) : 0;
+
+    /* Not a top directory, not the home or what is above it. */
+    if (len == 0 || !memchr(path + 1, '/', len - 1) ||
+        (l->home && strncmp(l->home, path, len) == 0 &&
+         (l->home[len] == '\0' || l->home[len] == '/')))
+        return 0;
+    return len;
+}
+
+static bool is_path(const struct lesson *x)
+{
+    return x->key && str_eq(x->key, "filesystem.rw");
+}
+
+static size_t count_in(const struct lessons *l, const char *directory, size_t len)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < l->count; i++)
+        count += is_path(&l->list[i]) && directory_of(l, l->list[i].value) == len &&
+                 strncmp(l->list[i].value, directory, len) == 0;
+    return count;
+}
+
+static void collapse(struct lessons *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        if (!is_path(&l->list[i]))
+            continue;
+        size_t len = directory_of(l, l->list[i].value);
+        if (len && count_in(l, l->list[i].value, len) >= TOGETHER)
+            l->list[i].value[len] = '\0';
+    }
+}
+
+/* Covered by another grant; of equal ones the first stays. */
+static bool is_covered(const struct lessons *l, size_t at)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (i != at && is_path(&l->list[i]) && is_beneath(l->list[at].value, l->list[i].value) &&
+            (!str_eq(l->list[at].value, l->list[i].value) || i < at))
+            return true;
+    return false;
+}
+
+/* ---- printing ---- */
+
+/* Relative to the project, or to the home, where it can be. */
+static void put_value(struct buf *b, const struct lessons *l, const struct lesson *x)
+{
+    _buf_ struct buf text = { .limit = 1 << 16 };
+    struct json j;
+
+    if (is_path(x) && l->cwd && is_beneath(x->value, l->cwd))
+        (void)buf_printf(&text, ".%s", x->value + strlen(l->cwd));
+    else if (is_path(x) && l->home && is_beneath(x->value, l->home))
+        (void)buf_printf(&text, "~%s", x->value + strlen(l->home));
+    else
+        (void)buf_puts(&text, x->value);
+    json_init(&j, b);
+    json_str(&j, text.data);
+}
+
+static void put_list(struct buf *b, const struct lessons *l, const char *key, const char *group,
+                     const char *name)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < l->count; i++) {
+        const struct lesson *x = &l->list[i];
+
+        if (!x->key || !str_eq(x->key, key) || (is_path(x) && is_covered(l, i)))
+            continue;
+        if (!any)
+            (void)buf_printf(b, "  \"%s\": {\n    \"%s\": [\n", group, name);
+        any = true;
+        (void)buf_puts(b, "      ");
+        put_value(b, l, x);
+        (void)buf_puts(b, x->why[0] ? ", // " : ",");
+        (void)str_escape(b, x->why, strlen(x->why));
+        (void)buf_putc(b, '\n');
+    }
+    if (any)
+        (void)buf_puts(b, "    ],\n  },\n");
+}
+
+bool lessons_print(struct lessons *l, unsigned runs, FILE *to)
+{
+    _buf_ struct buf b = { .limit = (size_t)64 << 20 };
+    bool remarks = false;
+
+    collapse(l);
+    (void)buf_printf(&b, "// What %u run%s needed beyond the defaults (agentbox learn).\n{\n", runs,
+                     runs == 1 ? "" : "s");
+    put_list(&b, l, "filesystem.rw", "filesystem", "rw");
+    put_list(&b, l, "network.allowedDomains", "network", "allowedDomains");
+    for (size_t i = 0; i < l->count; i++) {
+        const struct lesson *x = &l->list[i];
+
+        if (x->key)
+            continue;
+        (void)buf_puts(&b, remarks ? "" : "  // Refused, and not proposed:\n");
+        remarks = true;
+        (void)buf_printf(&b, "  //   %s\n  //     (%s)\n", x->value, x->why);
+    }
+    (void)buf_puts(&b, "}\n");
+    return !b.failed && fputs(b.data, to) >= 0;
+}
+
+void lessons_done(struct lessons *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->list[i].value);
+        free(l->list[i].why);
+    }
+    free(l->list);
+}

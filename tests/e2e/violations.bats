@@ -1,0 +1,324 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016,SC2154
+# What a run was refused: seen, explained, counted; and nothing that was not.
+
+load ../lib/e2e
+
+# records ARGUMENTS OF BOX: runs it, then one line for each record: operation, path or host:port,
+# call, rule, origin, count, grant; separated by '|'. What the command prints is in $X/out.
+records() {
+    : >"$X/r.json"
+    own "$X/r.json"
+    box --result "$X/r.json" "$@" >"$X/out" 2>&1 || :
+    python3 - "$X/r.json" <<'EOF'
+import json, sys
+for v in json.load(open(sys.argv[1]))["violations"]:
+    what = v["path"] or (f'{v["host"]}:{v["port"]}' if v["host"] else "")
+    print("|".join(str(v[k] or "") if k else what for k in
+                   ("operation", "", "detail", "rule", "origin", "count", "grant")))
+EOF
+}
+
+# field NAME: of the last run's result.
+field() {
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$X/r.json" "$1"
+}
+
+expect() {
+    if [ "$1" != "$2" ]; then
+        printf 'expected: %s\ngot:      %s\n' "$2" "$1"
+        cat "$X/out"
+        return 1
+    fi
+}
+
+# told PATH CALL GRANT ATTEMPT…: one record with that grant, and with it the attempt works.
+told() {
+    local path=$1 call=$2 grant=$3
+    shift 3
+    expect "$(records -- "$PAYLOAD" "$@")" "file-write|$path|$call|default|built-in|1|--rw $grant"
+    expect "$(records --rw "$grant" -- "$PAYLOAD" "$@")" ""
+    expect "$(cat "$X/out")" ok
+}
+
+@test "each way to change a file outside is told with its rule, and the grant makes it pass" {
+    told "$O/f" openat "$O/f" write "$O/f" x
+    told "$O/f" openat "$O/f" append "$O/f" x
+    told "$O/f" truncate "$O/f" sys truncate "@$O/f" 0
+    told "$O/f" fchmodat "$O/f" sys fchmodat -100 "@$O/f" 0640
+    told "$O/f" utimensat "$O/f" sys utimensat -100 "@$O/f" 0 0
+    told "$O/new" openat "$O" create "$O/new"
+    told "$O/dir" mkdirat "$O" sys mkdirat -100 "@$O/dir" 0777
+    told "$O/link" symlinkat "$O" sys symlinkat @x -100 "@$O/link"
+    told "$O/pipe" mknodat "$O" sys mknodat -100 "@$O/pipe" 010644 0
+    told "$O/pipe" unlinkat "$O" sys unlinkat -100 "@$O/pipe" 0
+    told "$O/dir" unlinkat "$O" sys unlinkat -100 "@$O/dir" 0x200
+}
+
+@test "a rename tells about both ends, and a name through links and dots as what it is" {
+    expect "$(records -- "$PAYLOAD" sys renameat2 -100 "@$O/f" -100 "@$O/g" 0)" \
+        "file-write|$O/f|renameat2|default|built-in|1|--rw $O
+file-write|$O/g|renameat2|default|built-in|1|--rw $O"
+    ln -s "$O" "$W/way"
+    expect "$(records -- "$PAYLOAD" write way/../o/sub/../f x)" \
+        "file-write|$O/f|openat|default|built-in|1|--rw $O/f"
+    expect "$(inside_records 'cd way/sub && "$P" create ../new')" \
+        "file-write|$O/new|openat|default|built-in|1|--rw $O"
+}
+
+inside_records() {
+    records --env O="$O" --env W="$W" --env P="$PAYLOAD" --env ABX_TEXT="$1" -c 'eval "$ABX_TEXT"'
+}
+
+@test "protected names and rules of files are told with where they come from" {
+    host_git -C "$W" init -q
+    echo x >"$W/keep"
+    printf '{\n  "filesystem": { "ro": ["keep"] }\n}\n' >"$W/.agentbox.jsonc"
+    own "$W"
+    records -- "$PAYLOAD" write keep x >"$X/lines"
+    expect "$(cat "$X/lines")" "file-write|$W/keep|openat|ro keep|project|1|--rw $W/keep"
+    python3 -c '
+import json, sys
+v, = json.load(open(sys.argv[1]))["violations"]
+assert v["source"].startswith(sys.argv[2] + "/.agentbox.jsonc:2:"), v
+assert v["attempt"] is True and v["process"] == "payload" and v["pid"] > 1, v' "$X/r.json" "$W"
+    expect "$(records -- "$PAYLOAD" write .git/config x | cut -d'|' -f1,2,5)" \
+        "file-write|$W/.git/config|built-in"
+    expect "$(records -- "$PAYLOAD" sys mkdirat -100 @.vscode 0777 | cut -d'|' -f1,2,4)" \
+        "file-write|$W/.vscode|protected .vscode"
+    expect "$(cat "$X/out")" EEXIST
+    expect "$(records -- "$PAYLOAD" sys renameat2 -100 @.git -100 @x 0 | cut -d'|' -f1,2)" \
+        "file-write|$W/.git"
+    expect "$(cat "$X/out")" EBUSY
+}
+
+@test "what is hidden is told when it is to be written; reading it only when learning" {
+    expect "$(records -- "$PAYLOAD" write "$D/s" x | cut -d'|' -f1,2,4)" \
+        "file-write|$D/s|--exclude $D"
+    expect "$(records -c "cat $D/s")" ""
+    [ "$(field reads)" = unreported ]
+    expect "$(records --set monitor=learn -c "cat $D/s; cat $D/deep/s" | cut -d'|' -f1,2,4)" \
+        "file-read|$D/s|--exclude $D
+file-read|$D/deep/s|--exclude $D"
+    [ "$(field reads)" = reported ]
+}
+
+@test "connections that have no way out are told, those to itself are not" {
+    expect "$(records --network blocked -- "$PAYLOAD" inet tcp 192.0.2.7 443)" \
+        "network|192.0.2.7:443|connect|network.mode blocked|command line|1|--network allowed"
+    expect "$(records --network blocked -- "$PAYLOAD" inet udp 192.0.2.7 53 | cut -d'|' -f1,2)" \
+        "network|192.0.2.7:53"
+    expect "$(records --network blocked -- "$PAYLOAD" loopback)" ""
+    expect "$(cat "$X/out")" ok
+}
+
+@test "namespaces and mounts are told, refused, and allowed by their grant" {
+    local user=0x10000000
+    expect "$(records -- "$PAYLOAD" sys unshare $user)" \
+        "process||unshare|seccomp|built-in|1|--set allowNestedNamespaces=true"
+    expect "$(cat "$X/out")" EPERM
+    expect "$(records -- "$PAYLOAD" clone $user | cut -d'|' -f1,3)" "process|clone"
+    expect "$(records -- "$PAYLOAD" sys mount @x @/mnt @tmpfs 0 0 | cut -d'|' -f1,3)" "process|mount"
+    expect "$(cat "$X/out")" EPERM
+    expect "$(records -- "$PAYLOAD" sys syslog 3 0 0 | cut -d'|' -f1,3,7)" "other|syslog|"
+    expect "$(records --set allowNestedNamespaces=true -- "$PAYLOAD" sys unshare $user)" ""
+    expect "$(cat "$X/out")" ok
+    [ "$(field monitor)" = none ]
+}
+
+@test "limits that were hit are told" {
+    expect "$(records --timeout 1s -c 'sleep 60')" "other||time|timeout|limits|1|a longer --timeout"
+    expect "$(records --cpu-seconds 1 -c 'while :; do :; done' | cut -d'|' -f1,3,4)" \
+        "other|processor time|resourceLimits.maxCPUSeconds"
+}
+
+@test "the same thing again is counted, not told again" {
+    expect "$(inside_records 'for i in 1 2 3 4 5; do echo x 2>/dev/null >"$O/f"; done')" \
+        "file-write|$O/f|openat|default|built-in|5|--rw $O/f"
+}
+
+@test "ordinary work leaves no record" {
+    host_git -C "$W" init -q
+    host_git -C "$W" config user.name t
+    host_git -C "$W" config user.email t@t
+    printf 'int main(void) { return 0; }\n' >"$W/m.c"
+    printf 'm: m.c\n\tcc -o m m.c\n' >"$W/Makefile"
+    own "$W"
+    expect "$(inside_records 'set -e
+        make -s && ./m
+        git add m.c Makefile && git commit -q -m one && git switch -q -c b && git status -s
+        mkdir -p a/b && cp m.c a/b && mv a/b/m.c a/x && ln -s x a/l && chmod 600 a/x && touch a/x && rm -r a
+        python3 -c "import json, tempfile, subprocess; tempfile.TemporaryFile(); subprocess.run([\"true\"])"
+        echo x >/tmp/x; echo y >/dev/null; echo z >&2; ls -lR . >/dev/null
+        echo hello | sort | tee f >/dev/null
+        rm -f /usr/not-there; mkdir -p /usr/bin /tmp/a/b; exec 3<>/tmp/x; id >/dev/null')" ""
+    [ "$(field monitor)" = notify ]
+    [ "$(field exitCode)" = 0 ] || { cat "$X/out"; false; }
+}
+
+@test "what the user may not do outside either is no violation" {
+    [ "$WHO" = user ] || skip "root: may write everything"
+    expect "$(records -- "$PAYLOAD" create /etc/new)" ""
+    expect "$(cat "$X/out")" EROFS
+}
+
+@test "without a monitor everything is refused all the same, and nothing is told" {
+    expect "$(records --monitor off -- "$PAYLOAD" write "$O/f" x)" ""
+    expect "$(cat "$X/out")" EROFS
+    [ "$(field monitor)" = none ]
+    expect "$(records --monitor writes -- "$PAYLOAD" sys mkdirat -100 "@$O/dir" 0777)" ""
+    expect "$(records --monitor writes -- "$PAYLOAD" write "$O/f" x | cut -d'|' -f1,2)" "file-write|$O/f"
+}
+
+# Threads that swap the path between the look and the kernel (A78).
+SWAP='
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+own, other = sys.argv[1].encode(), sys.argv[2].encode()
+path = ctypes.create_string_buffer(256)
+path.value = own
+stop = False
+def swap():
+    while not stop:
+        path.value = other
+        path.value = own
+threads = [threading.Thread(target=swap) for _ in range(2)]
+for t in threads: t.start()
+opened = 0
+sys.setswitchinterval(1e-5)
+for i in range(400):
+    fd = libc.open(path, os.O_WRONLY | os.O_TRUNC)
+    if fd >= 0:
+        os.write(fd, b"x"); os.close(fd); opened += 1
+stop = True
+for t in threads: t.join()
+print("opened" if opened else "never")
+'
+
+@test "a path that is swapped under the monitor's eyes opens nothing" {
+    echo "$SWAP" >"$W/swap.py"
+    own "$W/swap.py"
+    watch "$O"
+    records -- python3 swap.py "$W/file" "$O/f" >"$X/lines"
+    expect "$(cat "$X/out")" opened
+    untouched
+    python3 -c '
+import json, sys
+for v in json.load(open(sys.argv[1]))["violations"]:
+    assert v["attempt"] and v["path"] == sys.argv[2], v' "$X/r.json" "$O/f"
+}
+
+@test "a flood of refusals is bounded, counted, and does not stop the command" {
+    echo 'import os, sys
+for i in range(20000):
+    try:
+        os.open(f"{sys.argv[1]}/n{i}", os.O_WRONLY | os.O_CREAT)
+    except OSError:
+        pass
+print("done")' >"$W/flood.py"
+    own "$W/flood.py"
+    local count
+    count=$(records -- python3 flood.py "$O" | wc -l) # a host that is slow to read hears of fewer
+    [ "$count" -ge 10 ]
+    [ "$count" -le 512 ]
+    expect "$(cat "$X/out")" "done"
+    [ "$(field violationsDropped)" -ge 15000 ]
+}
+
+# A filter of its own that allows everything, then one with a listener of its own.
+OWN_FILTER='
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+insn = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+class prog(ctypes.Structure):
+    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+p = prog(1, ctypes.addressof(insn))
+number = 317 if os.uname().machine == "x86_64" else 277
+print(libc.syscall(number, 1, 0, ctypes.byref(p)))
+r = libc.syscall(number, 1, 8, ctypes.byref(p))
+print("listener" if r >= 0 else os.strerror(ctypes.get_errno()))
+try:
+    open(sys.argv[1], "w")
+except OSError as e:
+    print(e.strerror)
+'
+
+@test "programs with filters of their own are watched; a second listener the kernel does not give" {
+    echo "$OWN_FILTER" >"$W/own.py"
+    own "$W/own.py"
+    expect "$(records -- python3 own.py "$O/f" | cut -d'|' -f1,2)" "file-write|$O/f"
+    expect "$(cat "$X/out")" "0
+Device or resource busy
+Read-only file system"
+    records --monitor off -- python3 own.py "$O/f" >"$X/lines"
+    [ "$(sed -n 2p "$X/out")" = listener ]
+}
+
+# run without -q, the standard error alone
+report() {
+    (cd "$W" && "${AS[@]}" "$BOX" run --approve yes "$@" 2>&1 >/dev/null) || :
+}
+
+@test "the report is a block of at most ten lines on the standard error, and -q is quiet" {
+    report -- "$PAYLOAD" write "$O/f" x >"$X/report"
+    expect "$(cat "$X/report")" "<sandbox_violations>
+file-write $O/f: openat by payload; rule default (built-in); to allow: --rw $O/f
+</sandbox_violations>"
+    report -c 'for i in $(seq 30); do true 2>/dev/null >"'"$O"'/n$i"; done' >"$X/report"
+    [ "$(wc -l <"$X/report")" -le 10 ]
+    grep -qx 'and 24 more' "$X/report"
+    expect "$(report -q -- "$PAYLOAD" write "$O/f" x)" ""
+    expect "$(report -- true)" ""
+}
+
+@test "the log has one line for each record whatever the names contain, and no sandbox sees it" {
+    local log=$H/.local/state/agentbox/log/violations.jsonl
+    report -c ': >"'"$O"'/a
+b
+{\"time\":1}"' >/dev/null
+    report -- "$PAYLOAD" write "$O/f" x >/dev/null
+    [ "$(stat -c %a "$log")" = 600 ]
+    [ "$(wc -l <"$log")" -eq 2 ]
+    as_who "$BOX" log --json | python3 -c '
+import json, sys
+a, b = [json.loads(l) for l in sys.stdin]
+assert "\n" in a["path"] and b["path"] == sys.argv[1] and b["program"], (a, b)
+assert b["cwd"] == sys.argv[2]' "$O/f" "$W"
+    [ "$(as_who "$BOX" log | wc -l)" -eq 2 ]
+    [ "$(as_who "$BOX" log -n 1 | grep -c "file-write $O/f")" -eq 1 ]
+    not box -- cat "$log"
+    not box --rw "$H" -- cat "$log"
+    inside "rm -rf $H/.local 2>/dev/null; echo x >$log" || :
+    [ "$(head -n 1 "$log" | cut -c1-8)" = '{"run":"' ]
+    box --log "$X/mine" -- "$PAYLOAD" write "$O/f" x
+    [ "$(wc -l <"$X/mine")" -eq 1 ]
+    [ "$(stat -c %a "$X/mine")" = 600 ]
+    rm "$X/mine" && ln -s "$H/else" "$X/mine"
+    not box --log "$X/mine" -- true
+    [ ! -e "$H/else" ]
+}
+
+learn() {
+    (cd "$W" && "${AS[@]}" "$BOX" learn --approve yes "$@" 2>"$X/err")
+}
+
+@test "learn proposes the grants that a command needs, and with them it runs clean" {
+    mkdir -p "$H/cache/tool" "$H/.ssh"
+    echo key >"$H/.ssh/id"
+    own "$H"
+    local text='echo a >"$HOME/cache/tool/a" && echo b >"'"$O"'/f" && echo out && cat "$HOME/.ssh/id" >/dev/null 2>&1; grep -qx b "'"$O"'/f"'
+    learn -c "$text" >"$X/proposed"
+    cp "$X/proposed" "$W/.agentbox.jsonc"
+    cat "$W/.agentbox.jsonc"
+    grep -q '"~/cache/tool",' "$W/.agentbox.jsonc"
+    grep -q "\"$O/f\"," "$W/.agentbox.jsonc"
+    [ "$(grep -c '^      "' "$W/.agentbox.jsonc")" -eq 2 ]
+    grep -q '//.*file-read.*/.ssh' "$W/.agentbox.jsonc"
+    grep -qx out "$X/err"
+    own "$W"
+    (cd "$W" && "${AS[@]}" "$BOX" config validate >/dev/null && "${AS[@]}" "$BOX" config trust >/dev/null)
+    echo outside >"$O/f"
+    expect "$(records --env HOME="$H" -c "$text")" ""
+    [ "$(cat "$O/f")" = b ]
+}
