@@ -35,7 +35,6 @@ static int print_text(const abx_report *r)
                  str_eq(abx_report_monitor(r), "notify")
                      ? "notify, refusals are explained; refused reads only with --set monitor=learn"
                      : "none: the kernel, or a sandbox around us, gives no notifications");
-    (void)printf("Not in this version: the filtering proxy (network is blocked or allowed).\n");
     return native ? 0 : 1;
 }
 

@@ -125,8 +125,10 @@ long streams_confine(struct launch *l)
 /* The name in the view of a device that every view has; NULL: another device, or none. */
 static const char *device_name(const struct statx *st)
 {
-    static const char *const names[] = { [3] = "/dev/null",   [5] = "/dev/zero",
-                                         [7] = "/dev/full",   [8] = "/dev/random",
+    static const char *const names[] = { [3] = "/dev/null",
+                                         [5] = "/dev/zero",
+                                         [7] = "/dev/full",
+                                         [8] = "/dev/random",
                                          [9] = "/dev/urandom" };
 
     if ((st->stx_mode & S_IFMT) != S_IFCHR || st->stx_rdev_major != DEVICE_MEM)

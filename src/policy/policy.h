@@ -75,7 +75,7 @@ struct policy {
     uint64_t tmp_bytes; /* 0: chosen */
     uint32_t network;   /* enum network_mode */
     uint32_t network_origin;
-    const char *network_source; /* "" if nobody chose */
+    const char *network_source;      /* "" if nobody chose */
     const struct policy_port *ports; /* published */
     size_t port_count;
     bool unix_sockets;
