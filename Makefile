@@ -7,7 +7,7 @@ BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test attacks test-asan test-tsan clang macos lint bench fuzz install clean
+.PHONY: help build run test attacks test-asan test-tsan clang macos lint bench fuzz install uninstall deb dist static check-packages clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
@@ -22,6 +22,10 @@ help:
 	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
 	@echo 'make fuzz       each fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS), in build-fuzz'
 	@echo 'make install    to DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)'
+	@echo 'make uninstall  takes that away again (same DESTDIR and PREFIX)'
+	@echo 'make deb        Debian packages: program, library, -dev, in dist/'
+	@echo 'make static     the program, its pages and completions as one archive, in dist/'
+	@echo 'make dist       the source of the last commit as an archive, in dist/'
 	@echo 'make clean      remove the build folders'
 
 build:
@@ -84,6 +88,18 @@ install:
 	@tools/configure $(BUILD) -Dprefix=$(PREFIX)
 	@ninja -C $(BUILD)
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild --strip
+
+uninstall:
+	@tools/configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR='$(DESTDIR)' tools/uninstall $(BUILD)
+
+deb dist static:
+	@tools/install-deps build
+	@tools/package $@
+
+check-packages:
+	@tools/install-deps build package
+	@tools/check-packages
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz build-macos

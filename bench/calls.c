@@ -2,7 +2,8 @@
 /*
  * What the sandbox costs once it stands: bench-probe times a call that the filter allows and an
  * open at depth ten, outside and inside, in turns. Its output is one line of two numbers. The
- * smallest of all rounds is what is compared: noise only ever adds.
+ * smallest of all rounds is what is compared: noise only ever adds. Then git, wrapped by its guard,
+ * beside a copy of it that is not, in one run.
  */
 #include "bench.h"
 
@@ -50,6 +51,29 @@ static int probe(const struct args *a, double *ret_call, double *ret_open)
     return 0;
 }
 
+#define GIT_ROUNDS 5u
+#define GIT        "/usr/bin/git"
+
+static int git_measure(const struct bench *b)
+{
+    static struct args git;
+    static double values[2][GIT_ROUNDS];
+    static char raw[2 * BENCH_PATH_MAX];
+    static const enum metric metrics[] = { METRIC_GIT_RAW, METRIC_GIT_WRAPPED };
+
+    (void)snprintf(raw, sizeof raw, "%s/raw-git", b->place->home);
+    if (place_copy(GIT, raw) < 0)
+        return -1;
+    args_agentbox(&git, b);
+    ARGS_ADD(&git, "--cmd", "git=@git", "--", b->probe, raw, GIT, "-C", b->place->repo, "status");
+    for (unsigned i = 0; i < GIT_ROUNDS; i++)
+        if (probe(&git, &values[0][i], &values[1][i]) < 0)
+            return -1;
+    for (unsigned i = 0; i < ARRAY_LEN(metrics); i++)
+        bench_summarize(values[i], GIT_ROUNDS, &b->cells[metrics[i]]);
+    return 0;
+}
+
 int calls_measure(const struct bench *b)
 {
     static struct args outside, inside;
@@ -70,5 +94,5 @@ int calls_measure(const struct bench *b)
     }
     for (unsigned i = 0; i < ARRAY_LEN(metrics); i++)
         bench_summarize(values[i], ROUNDS, &b->cells[metrics[i]]);
-    return 0;
+    return git_measure(b);
 }

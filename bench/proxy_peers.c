@@ -215,29 +215,30 @@ struct process {
     double ticks, pages;
 };
 
+/* Fields of /proc/PID/stat, counted from the one behind the name (the state) on. */
+enum { FIELD_PARENT = 1, FIELD_TIMES = 11, FIELD_PAGES = 21, FIELD_COUNT };
+
 static bool process_read(const char *pid, struct process *ret)
 {
     char path[300], text[1024] = "";
-    unsigned long own[2];
-    long of_children[2], pages;
-    int parent;
+    double fields[FIELD_COUNT] = { 0 };
 
     (void)snprintf(path, sizeof path, "/proc/%s/stat", pid);
     FILE *file = fopen(path, "re");
     bool got = file && fgets(text, sizeof text, file);
     if (file)
         (void)fclose(file);
-    const char *rest = got ? strrchr(text, ')') : NULL;
-    if (!rest || sscanf(rest + 2,
-                        "%*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %*d "
-                        "%*d %*u %*u %ld",
-                        &parent, &own[0], &own[1], &of_children[0], &of_children[1], &pages) != 6)
+    char *at = got ? strrchr(text, ')') : NULL;
+    if (!at || strlen(at) < 4)
         return false;
-    *ret = (struct process){ .pid = (pid_t)atoi(pid),
-                             .parent = parent,
-                             .ticks = (double)(own[0] + own[1]) +
-                                      (double)(of_children[0] + of_children[1]),
-                             .pages = (double)pages };
+    at += 3;
+    for (unsigned i = FIELD_PARENT; i < FIELD_COUNT; i++)
+        fields[i] = strtod(at, &at);
+    *ret = (struct process){ .pid = (pid_t)strtol(pid, NULL, 10),
+                             .parent = (pid_t)fields[FIELD_PARENT],
+                             .pages = fields[FIELD_PAGES] };
+    for (unsigned i = 0; i < 4; i++) /* its own and its children's, user and system */
+        ret->ticks += fields[FIELD_TIMES + i];
     return true;
 }
 

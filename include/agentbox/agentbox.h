@@ -271,9 +271,9 @@ typedef int32_t (*abx_classify_fn)(void *user, const abx_command *command, abx_c
 
 /*
  * A command of a filtered network wants a host that no rule mentions. Must not wait for anybody:
- * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a no.
- * Commands that want the same host and port at the same time share a question. Called by whoever
- * pumps (the manager's thread, or the caller's own call).
+ * answer with abx_manager_answer, from here or later, from any thread; silence for a minute is a
+ * no. Commands that want the same host and port at the same time share a question. Called by
+ * whoever pumps (the manager's thread, or the caller's own call).
  */
 typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, int32_t port);
 #define ABX_ANSWER_NO          0 /* the next one asks again */
@@ -316,8 +316,9 @@ ABX_API int32_t abx_manager_new(const abx_config *config, const abx_hooks *hooks
                                 abx_manager **ret_manager, abx_error **err);
 /*
  * Another configuration for the commands to come; those that are wrapped or running keep theirs,
- * but for the rules of a filtered network: those are in force for all when this returns, and what is
- * open to hosts that they do not allow is closed. It is checked first: on failure the old one stays.
+ * but for the rules of a filtered network: those are in force for all when this returns, and what
+ * is open to hosts that they do not allow is closed. It is checked first: on failure the old one
+ * stays.
  */
 ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *config, abx_error **err);
 /* To abx_hooks.network: ABX_ANSWER_*. One that comes too late is nobody's any more. */
@@ -480,7 +481,8 @@ ABX_API int64_t abx_result_system_ns(const abx_result *result);
 ABX_API int64_t abx_result_max_rss_bytes(const abx_result *result);
 /* 1 only if every layer that the policy asks for was in force. */
 ABX_API int32_t abx_result_sandboxed(const abx_result *result);
-ABX_API const char *abx_result_backend(const abx_result *result); /* "native" or "none" */
+ABX_API const char *abx_result_backend(
+    const abx_result *result); /* "native", "landlock" or "none" */
 /* The layers in force: names, NULL-terminated. */
 ABX_API const char *const *abx_result_enforced(const abx_result *result);
 ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
@@ -665,7 +667,8 @@ typedef struct abx_report abx_report;
 
 /* Tries each layer in a throw-away child. refresh != 0 ignores what was learnt since boot. */
 ABX_API int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err);
-ABX_API const char *abx_report_backend(const abx_report *report); /* "native" or "none" */
+ABX_API const char *abx_report_backend(
+    const abx_report *report); /* "native", "landlock" or "none" */
 /* What a run would be watched by: "notify" or "none". */
 ABX_API const char *abx_report_monitor(const abx_report *report);
 ABX_API size_t abx_report_layers(const abx_report *report);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `why net` for a filtered network: the same rules, made the same way (net_rules.c), and the same
- * filter as in the proxy. Nothing is resolved: what a name's addresses would change is said in words.
+ * filter as in the proxy. Nothing is resolved: what a name's addresses would change is said in
+ * words.
  */
 #include "api/explain_net.h"
 

@@ -7,7 +7,7 @@
 #include "plan/explain.h"
 
 /* port 0: none was named. *ret_host is the host's canonical form, in the arena. */
-int32_t explain_filtered(const abx_command *c, const char *host, uint16_t port, struct arena *arena,
+int32_t explain_filtered(const abx_command *c, const char *text, uint16_t port, struct arena *arena,
                          const char **ret_host, struct explain_answer *ret, abx_error **err);
 
 #endif

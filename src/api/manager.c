@@ -312,6 +312,14 @@ static void unpin_process(abx_manager *m, abx_process *p)
     (void)pthread_mutex_unlock(&m->lock);
 }
 
+static struct net *current_net(abx_manager *m)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    struct net *net = m->net;
+    (void)pthread_mutex_unlock(&m->lock);
+    return net;
+}
+
 /* One round over all processes that have something to say. */
 static int dispatch(abx_manager *m, int timeout_ms)
 {
@@ -322,7 +330,7 @@ static int dispatch(abx_manager *m, int timeout_ms)
         return errno == EINTR ? 0 : -errno;
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == NET_EVENT) {
-            net_dispatch(m->net);
+            net_dispatch(current_net(m));
             continue;
         }
         abx_process *p = pin_process(m, events[i].data.u64);

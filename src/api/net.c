@@ -28,6 +28,8 @@
     "the network proxy has died: commands that used it go on without network, connections are "    \
     "refused"
 
+#define LEAVE_NS (3 * NSEC_PER_SEC) /* a role that stands still holds up the end of a run so long */
+
 /* Tags of the epoll: a run's listeners have its number and their own. */
 enum { TAG_ROLE = 1, TAG_NAMES };
 #define TAG_OF_RUN(id) ((uint64_t)(id) << 32)
@@ -60,18 +62,22 @@ static void close_ports(struct net_run *r)
         fd_close(r->sockets[--r->socket_count]);
 }
 
-static void drop_status(struct net *n, struct net_run *r)
+/* By hand: others may have copies. A forked process has the epoll of its parent: hands off. */
+static void unwatch(const struct net *n, int fd)
 {
-    if (r->status_fd >= 0)
-        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, r->status_fd, NULL);
-    r->status_fd = -1;
+    if (fd >= 0 && n->manager->owner == getpid())
+        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-/* Taken out by hand: the role may have a copy, and then closing ours does not. */
+static void drop_status(struct net *n, struct net_run *r)
+{
+    unwatch(n, TAKE_FD(r->status_fd));
+}
+
 static void drop_listeners(struct net *n, struct net_run *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, r->fds[i], NULL);
+        unwatch(n, r->fds[i]);
         fd_close(r->fds[i]);
     }
     r->count = 0;
@@ -199,7 +205,9 @@ static int32_t send_rules(struct net *n, struct net_run *r, abx_error **err)
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     int32_t code = net_rules_make(config, r->call, &arena, &net, err);
-    net.rules.ask = n->manager->hooks.network != NULL;
+    net.rules.ask = n->manager->hooks.network != NULL && !net.blocked;
+    if (net.blocked) /* by an update: then nothing is allowed */
+        net.rules.lists.allowed.count = 0;
     if (code == ABX_OK)
         code = client_rules(&n->client, r->id, &net.rules, net.upstream, err);
     config_unref(config);
@@ -391,9 +399,11 @@ static int32_t join(abx_manager *m, struct net_run *found, struct settings **cal
 {
     struct net_run *r = calloc(1, sizeof *r);
     struct net *n = NULL;
-    int32_t code = r ? manager_net(m, &n, err) : err_nomem(err);
+    int32_t code = manager_net(m, &n, err);
 
-    if (code != ABX_OK) {
+    if (code == ABX_OK && !r)
+        code = err_nomem(err);
+    if (code != ABX_OK || !r) {
         close_all(found);
         free(r);
         return code;
@@ -468,8 +478,10 @@ void net_leave(struct net_run *r, struct violations *violations)
     (void)pthread_mutex_lock(&n->lock);
     if (r->state == NET_SERVED) {
         n->client.pipelined = false;
+        n->client.call_ns = LEAVE_NS;
         int32_t code = client_drop_rules(&n->client, r->id, NULL);
         n->client.pipelined = true;
+        n->client.call_ns = 0;
         r->state = NET_CLOSED; /* whatever happens now happens to others */
         if (code != ABX_OK)
             role_died(n);

@@ -3,10 +3,10 @@
  * The network of filtered runs: a manager has one net role for all of them (net/role.h).
  *
  * A run's listeners wait here, unaccepted, until somebody inside connects; the first one who does
- * makes the role start, or the run's rules and listeners go to the one that is there. A run that never
- * talks costs two ports on its own loopback. If the role dies, the runs that it served go on
- * without network: their listeners died with it, so connections are refused; the next run gets a
- * new one.
+ * makes the role start, or the run's rules and listeners go to the one that is there. A run that
+ * never talks costs two ports on its own loopback. If the role dies, the runs that it served go
+ * on without network: their listeners died with it, so connections are refused; the next run gets
+ * a new one.
  *
  * Whoever pumps a manager, a process or a run calls net_dispatch when net_fd is readable. Lock:
  * inside that of a process, outside that of the manager; no callback is called with it.

@@ -108,7 +108,7 @@ void net_asked(void *user, uint32_t question, uint32_t listener, const char *hos
     struct net *n = user;
     struct net_asks *a = &n->asks;
     const struct net_answer *known = find_answer(a, host, port);
-    struct net_question *q = a->questions;
+    struct net_question *q;
 
     (void)listener;
     forget_old(a);

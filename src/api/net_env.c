@@ -3,9 +3,9 @@
  * Variables of a filtered run (net/proxy_env.def), and the connect helper for ssh among them.
  *
  * The helper is the agentbox program itself, by its own path (`agentbox net-connect`): the view
- * shows it like every other program, so nothing has to be put there for it. It runs with the rights of
- * whoever calls it, inside; a command that replaces it fools itself only. Where the program is hidden
- * or its name would need quoting, ssh is not led anywhere.
+ * shows it like every other program, so nothing has to be put there for it. It runs with the
+ * rights of whoever calls it, inside; a command that replaces it fools itself only. Where the
+ * program is hidden or its name would need quoting, ssh is not led anywhere.
  */
 #include "api/net_env.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A laptop changes networks while a run goes on for hours: then resolv.conf is another one, and the
- * role has to be told. Watched are both files, and the directories that they and what they lead to lie
- * in, because such files are replaced more often than written. What happens there is only a reason to
- * look: a file counts as changed when its identity, size or time is another.
+ * A laptop changes networks while a run goes on for hours: then resolv.conf is another one, and
+ * the role has to be told. Watched are both files, and the directories that they and what they
+ * lead to lie in, because such files are replaced more often than written. What happens there is
+ * only a reason to look: a file counts as changed when its identity, size or time is another.
  */
 #include "api/net_names.h"
 

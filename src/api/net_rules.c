@@ -112,6 +112,7 @@ int32_t net_rules_make(const abx_config *config, const struct settings *call, st
     if (code != ABX_OK)
         return code;
     fill_how(&granted, rules);
+    ret->blocked = str_eq(layers_value(&all, KEY_NETWORK), "blocked");
     ret->upstream = layers_value(&granted, KEY_UPSTREAM_PROXY);
     ret->upstream = add_credentials(ret->upstream ? ret->upstream : "", arena);
     const char *mitm = layers_value(&granted, KEY_MITM_SOCKET);

@@ -12,6 +12,7 @@
 struct net_rules {
     struct server_rules rules; /* lists in the arena; its upstream is not filled in */
     const char *upstream;      /* the URL, or "" */
+    bool blocked;              /* network.mode is */
 };
 
 /* The layer ("project", …) of the entry with this value and source; NULL: there is none. */

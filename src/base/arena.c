@@ -128,25 +128,28 @@ char *arena_strdup(struct arena *a, const char *s)
 }
 
 /* Straight into the newest block; a second time only where its room was too small. */
-char *arena_printf(struct arena *a, const char *fmt, ...)
+static char *print_text(struct arena *a, const char *fmt, va_list args)
 {
     struct arena_block *top = a->blocks;
     size_t room = top ? top->size - top->used : 0;
     char *text = room ? (char *)top->data + top->used : NULL;
+    va_list again;
+
+    va_copy(again, args);
+    int n = vsnprintf(text, room, fmt, args);
+    char *piece = n < 0 ? NULL : arena_cut(a, (size_t)n + 1, 1);
+    if (piece && piece != text)
+        (void)vsnprintf(piece, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return piece;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
     va_list args;
 
     va_start(args, fmt);
-    int n = vsnprintf(text, room, fmt, args);
+    char *text = print_text(a, fmt, args);
     va_end(args);
-    if (n < 0)
-        return NULL;
-    char *piece = arena_cut(a, (size_t)n + 1, 1);
-    if (piece == text)
-        return piece;
-    if (!piece)
-        return NULL;
-    va_start(args, fmt);
-    n = vsnprintf(piece, (size_t)n + 1, fmt, args);
-    va_end(args);
-    return n < 0 ? NULL : piece;
+    return text;
 }

@@ -5,8 +5,8 @@
  * fd_open_path resolves with openat2 and RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, so no link
  * planted by anybody can lead it elsewhere. The kernel takes at most PATH_MAX bytes at a time, so a
  * longer path is cut at slashes; each piece but the last is opened as a directory, which a symlink
- * (opened itself, not followed) is not. Where there is no openat2 (our own filter answers ENOSYS, so
- * in a sandbox inside another) each component is opened by itself, which follows no link either.
+ * (opened itself, not followed) is not. Where there is no openat2 (our own filter answers ENOSYS,
+ * so in a sandbox inside another) each component is opened by itself, which follows no link either.
  *
  * fd_memfd returns a file that is complete and sealed, or nothing. Kernels before 6.3 do not know
  * the flags that say whether a memfd may be executed, and refuse them with EINVAL.

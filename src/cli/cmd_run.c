@@ -8,11 +8,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +24,8 @@
 #include "cli/plan.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+
+#define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
 
 static const int relayed[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
@@ -106,8 +111,9 @@ static bool still_runs(void *user)
 }
 
 /*
- * Somebody who can write to the user's terminal himself could make a question look like another one.
- * With a terminal of its own the command cannot: what it prints waits until the answer is there.
+ * Somebody who can write to the user's terminal himself could make a question look like another
+ * one. With a terminal of its own the command cannot: what it prints waits until the answer is
+ * there.
  */
 static bool screen_is_ours(const struct session *s)
 {
@@ -215,13 +221,39 @@ static int32_t set_terminal(abx_command *command, bool terminal, abx_error **err
     return code;
 }
 
+/* Of this program, wherever it was loaded. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+/*
+ * From now on this is one of the processes that only wait, perhaps for days, perhaps for its end in
+ * a moment: it keeps what it needs. The program's own pages come back from the page cache as they
+ * are used; what is not mapped at the end need not be unmapped then.
+ */
+static void give_memory_back(void)
+{
+    const uintptr_t base = (uintptr_t)&__ehdr_start;
+    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(base + __ehdr_start.e_phoff);
+    const uintptr_t page = (uintptr_t)getauxval(AT_PAGESZ) - 1;
+
+    (void)malloc_trim(0);
+    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
+        const ElfW(Phdr) *h = &headers[i];
+        const uintptr_t from = base + h->p_vaddr, to = from + h->p_memsz;
+
+        if (h->p_type == PT_LOAD && !(h->p_flags & PF_W))
+            (void)madvise((void *)(from & ~page), (to & ~page) - (from & ~page), MADV_DONTNEED);
+    }
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~page;
+    (void)madvise((void *)(here - STACK_USED), STACK_USED - page - 1, MADV_DONTNEED);
+}
+
 static int run_session(struct run_options *o, struct session *s)
 {
     static struct terminal terminal;
     abx_error *err = NULL;
     abx_result *result = NULL;
 
-    (void)malloc_trim(0); /* from now on this is one of the processes that only wait */
+    give_memory_back();
     if (abx_process_tty_fd(s->process) >= 0) {
         s->terminal = &terminal;
         terminal_open(&terminal, abx_process_tty_fd(s->process));

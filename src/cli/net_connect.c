@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agentbox net-connect PROXY HOST PORT: the ProxyCommand of ssh inside a filtered run. It asks the
- * SOCKS5 proxy for a connection and copies both ways until both ends are done. Runs with the rights of
- * whoever calls it; no command of the program, so the help does not show it.
+ * agentbox net-connect PROXY HOST PORT: the ProxyCommand of ssh inside a filtered run. It asks
+ * the SOCKS5 proxy for a connection and copies both ways until both ends are done. Runs with the
+ * rights of whoever calls it; no command of the program, so the help does not show it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -66,7 +66,8 @@ static size_t put_target(const char *host, uint8_t *to)
         return 0;
     to[0] = SOCKS_NAME;
     to[1] = (uint8_t)len;
-    memcpy(to + 2, host, len);
+    for (size_t i = 0; i < len; i++)
+        to[2 + i] = (uint8_t)host[i];
     return len + 2;
 }
 
@@ -88,7 +89,7 @@ static int read_exactly(int fd, uint8_t *to, size_t len)
 /* What the proxy answered: 0 is yes, more is a SOCKS5 code; or -errno. */
 static int ask_proxy(int fd, const char *host, uint16_t port)
 {
-    uint8_t out[NAME_MAX_5 + 16] = { SOCKS_VERSION, 1, 0 }, in[NAME_MAX_5 + 16];
+    uint8_t out[NAME_MAX_5 + 16] = { SOCKS_VERSION, 1, 0 }, in[NAME_MAX_5 + 16] = { 0 };
     int r = io_write_all(fd, (const char *)out, 3);
 
     if (r == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The question about a host. One line, the host last and next to the answer: what the command did to
- * the terminal before (colours, character sets, a scroll region) must not make it say something
- * else, so attributes are reset first. The host is canonical: letters, digits, '.', '-', ':'.
+ * The question about a host. One line, the host last and next to the answer: what the command did
+ * to the terminal before (colours, character sets, a scroll region) must not make it say
+ * something else, so attributes are reset first. The host is canonical: letters, digits, '.',
+ * '-', ':'.
  *
  * "y" is for those who wait now, "s" for the run; everything else is a no, and a no is asked about
  * again when the command tries again.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asking on the terminal. Lines, echo and Ctrl-C are on while the question is open, whatever the
- * caller's program made of the terminal, and are put back afterwards. Ctrl-Z stops this program; the
- * question is shown again when it goes on.
+ * caller's program made of the terminal, and are put back afterwards. Ctrl-Z stops this program;
+ * the question is shown again when it goes on.
  */
 #include "cli/prompt.h"
 

@@ -125,7 +125,7 @@ static ATTR_NORETURN void command_main(struct launch *l, int pipe_fd)
 /* 0: the command was executed. */
 static int read_outcome(struct launch *l, int pipe_fd)
 {
-    struct outcome outcome;
+    struct outcome outcome = { 0 };
     size_t done = 0;
 
     while (done < sizeof outcome) {

@@ -33,6 +33,7 @@ struct launch {
     const char *profile;
     const char *tmp, *port;
     char tty[DARWIN_TTY_MAX];   /* the slave's path; "": none */
+    int queue;                  /* of events, from supervise_prepare on */
     int tty_master, tty_slave;  /* -1: none */
     const char *step, *object;  /* what is being done, for errors */
     char text[STATUS_TEXT_MAX]; /* the system's own words about it */
@@ -55,10 +56,11 @@ int command_start(struct launch *l);
 /* ---- terminal.c ---- */
 int terminal_open(struct launch *l);
 /* ---- supervise.c ---- */
+int supervise_prepare(struct launch *l); /* before the command is started */
 int supervise(const struct launch *l, int pid);
 /* ---- report.c ---- */
 void report_failed(const struct launch *l, int error);
-void report_started(const struct launch *l);
+void report_started(const struct launch *l, int pid); /* value: its pid, also its session */
 void report_tty(int master);
 void report_exited(int wait_status, bool timed_out, const struct rusage *usage);
 

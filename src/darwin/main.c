@@ -19,12 +19,13 @@ static const struct {
     { "harden",      harden_launcher    },
     { "plan",        receive_plan       },
     { "terminal",    terminal_open      },
+    { "events",      supervise_prepare  },
 };
 /* clang-format on */
 
 int main(int argc, char **argv)
 {
-    struct launch l = { .tty_master = -1, .tty_slave = -1 };
+    struct launch l = { .queue = -1, .tty_master = -1, .tty_slave = -1 };
     int r = 0;
 
     if (argc != 4 || strcmp(argv[1], "run") != 0 || argv[2][0] != '/')
@@ -41,6 +42,6 @@ int main(int argc, char **argv)
         report_failed(&l, pid);
         return EXIT_SETUP;
     }
-    report_started(&l);
+    report_started(&l, pid);
     return supervise(&l, pid);
 }

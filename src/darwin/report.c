@@ -66,9 +66,12 @@ void report_failed(const struct launch *l, int error)
     send_record(&msg, -1, LAST_WAIT_MS);
 }
 
-void report_started(const struct launch *l)
+/* The pid is for a host whose launcher was killed: nobody else could end the command then. */
+void report_started(const struct launch *l, int pid)
 {
-    const struct status_msg msg = { .kind = STATUS_STARTED, .layers = l->plan.layers };
+    const struct status_msg msg = { .kind = STATUS_STARTED,
+                                    .value = pid,
+                                    .layers = l->plan.layers };
 
     send_record(&msg, -1, 0);
 }

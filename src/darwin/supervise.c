@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher while the command runs: a kqueue of the command's end, the lifeline, signals and two
- * timers; watch.c decides, this acts.
+ * timers; watch.c decides, this acts. Signals and lifeline are watched before there is a command:
+ * one that comes early must neither be lost nor end the launcher and leave the command alone.
  *
  * macOS has no pid namespace. What belongs to a run is found by its session: the command is its
  * leader, and what it starts stays in it, in whatever process group, unless it makes a session of
@@ -33,15 +34,24 @@ static int add_event(int queue, uintptr_t ident, int16_t filter, uint16_t flags,
     return kevent(queue, &event, 1, NULL, 0, NULL) < 0 ? -errno : 0;
 }
 
-static int add_events(int queue, const struct launch *l, int pid)
+int supervise_prepare(struct launch *l)
 {
-    int r = add_event(queue, DARWIN_FD_LIFELINE, EVFILT_READ, 0, 0, 0);
+    l->object = "kqueue";
+    l->queue = kqueue();
+    int r = l->queue < 0 ? -errno : add_event(l->queue, DARWIN_FD_LIFELINE, EVFILT_READ, 0, 0, 0);
 
     for (size_t i = 0; i < ARRAY_LEN(relayed) && r == 0; i++) {
         (void)signal(relayed[i], SIG_IGN); /* kqueue hears of it all the same */
-        r = add_event(queue, (uintptr_t)relayed[i], EVFILT_SIGNAL, 0, 0, 0);
+        r = add_event(l->queue, (uintptr_t)relayed[i], EVFILT_SIGNAL, 0, 0, 0);
     }
-    if (r == 0 && l->plan.timeout_ns > 0)
+    return r;
+}
+
+static int watch_command(int queue, const struct launch *l, int pid)
+{
+    int r = 0;
+
+    if (l->plan.timeout_ns > 0)
         r = add_event(queue, TIMER_TIMEOUT, EVFILT_TIMER, EV_ONESHOT, NOTE_NSECONDS,
                       l->plan.timeout_ns);
     if (r == 0)
@@ -102,8 +112,8 @@ int supervise(const struct launch *l, int pid)
 {
     struct watch w = { 0 };
     struct rusage usage = { 0 };
-    int status = 0, queue = kqueue();
-    int r = queue < 0 ? -errno : add_events(queue, l, pid);
+    int status = 0, queue = l->queue;
+    int r = watch_command(queue, l, pid);
     unsigned actions = 0;
 
     if (r == -ESRCH) { /* it has ended already: there is no process to watch */

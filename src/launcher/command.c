@@ -16,7 +16,7 @@
 #define COMMAND_STACK 65536
 #define PATH_BYTES    4096
 
-static _Alignas(16) char command_stack[COMMAND_STACK];
+static _Alignas(4096) char command_stack[COMMAND_STACK];
 
 /* A process group of its own: what is sent to the command's group reaches nobody else. */
 static long step_group(struct launch *l)
@@ -158,4 +158,9 @@ long command_start(struct launch *l)
     if (pid < 0)
         return pid;
     return l->command_error < 0 ? l->command_error : pid;
+}
+
+void command_release_stack(void)
+{
+    (void)TRY3(__NR_madvise, command_stack, sizeof command_stack, 4 /* MADV_DONTNEED */);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first instructions: a static PIE without a libc relocates itself, seeds its stack canary from
- * the kernel's random bytes and calls launcher_main (the launcher's, or the wrapper's). A libc's start-up would cost more than all
- * that the launcher does (68 trapped CPUID instructions in a virtual machine).
+ * the kernel's random bytes and calls launcher_main (the launcher's, or the wrapper's). A libc's
+ * start-up would cost more than all that the launcher does (68 trapped CPUID instructions in a
+ * virtual machine).
  */
 #include <elf.h>
 

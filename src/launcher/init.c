@@ -183,6 +183,18 @@ static int supervise(struct init *in)
     return (in->status & 0x7f) == 0 ? in->status >> 8 & 0xff : 128 + (in->status & 0x7f);
 }
 
+/* What set-up needed of the stack, which lies below this frame, and the stacks of others. */
+static void release_stacks(void)
+{
+    const int dont_need = 4; /* MADV_DONTNEED */
+    const size_t reach = 65536, page = 4096;
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)(page - 1);
+
+    (void)TRY3(__NR_madvise, here - page - reach, reach, dont_need);
+    command_release_stack();
+    netns_release_stack();
+}
+
 /* Pid 1 is done with files, programs and its parent's descriptors. */
 static long shut_in(struct launch *l)
 {
@@ -195,6 +207,7 @@ static long shut_in(struct launch *l)
     file_close(l->cwd_fd);
     if (!(p->layers & LAYER_BIT(LAYER_PIDNS)))
         return 0; /* it has to look for its children in /proc */
+    release_stacks();
     if (layer_is_due(p, LAYER_LANDLOCK) && l->notify_fd < 0)
         r = landlock_close_all();
     if (r >= 0 && layer_is_due(p, LAYER_SECCOMP))

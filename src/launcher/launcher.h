@@ -21,6 +21,7 @@ int keeper_run(struct launch *l, const char *cgroup);
 ATTR_NORETURN void init_run(struct launch *l);
 /* Starts the command; returns its pid once it was executed, or -errno with l->command_step set. */
 long command_start(struct launch *l);
+void command_release_stack(void); /* once that has returned */
 int probe_run(void);
 /* Without a pid namespace: kills the command's group and every process that is our child by now. */
 void stray_kill(int group);

@@ -27,7 +27,10 @@ static const char *const dev_links[][2] = {
     { "ptmx", "pts/ptmx" },
 };
 
-/* The host's nodes, before its /dev is closed to us. */
+/*
+ * The host's nodes, before its /dev is closed to us. They are the same files outside: read-only, or
+ * root's command could change their mode and owner. Devices are read and written all the same.
+ */
 static long open_nodes(struct launch *l)
 {
     for (size_t i = 0; i < DEV_NODE_COUNT; i++) {
@@ -41,6 +44,10 @@ static long open_nodes(struct launch *l)
         long r = file_identify((int)tree, &id);
         if (r < 0 || (id.mode & S_IFMT) != S_IFCHR)
             return r < 0 ? r : -ENODEV;
+        r = mountapi_set((int)tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+                         false);
+        if (r < 0)
+            return r;
     }
     return 0;
 }

@@ -55,6 +55,7 @@ long netns_loopback(struct launch *l);
 #define NETNS_SHARED_FDS 256
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
+void netns_release_stack(void);
 /* The proxy's listeners on the loopback: how many, or -errno. */
 long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
 /* Sockets that are connected to nothing yet: how many, or -errno. */

@@ -4,10 +4,10 @@
  * outside. A socket stays in the namespace that it was made in, so the proxy's process needs no
  * namespace of the sandbox, and the sandbox no process, socket file or route of the proxy's.
  *
- * Two ports, because programs expect them (LISTEN_HTTP, LISTEN_SOCKS; each serves both protocols),
- * on 127.0.0.1 and, where the kernel has IPv6, on ::1: a program that tries the one is not told that
- * there is nothing on the other. Any other failure ends the run: without a listener what is allowed
- * would not work and nobody would know why.
+ * Two ports, because programs expect them (LISTEN_HTTP, LISTEN_SOCKS; each serves both
+ * protocols), on 127.0.0.1 and, where the kernel has IPv6, on ::1: a program that tries the one
+ * is not told that there is nothing on the other. Any other failure ends the run: without a
+ * listener what is allowed would not work and nobody would know why.
  *
  * For published ports it is the other way round: sockets are made here and connected outside, to
  * this loopback, which is all that they can reach.

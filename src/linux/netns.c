@@ -28,7 +28,7 @@
 #define HELPER_FLAGS (CLONE_VM | CLONE_FILES | HELPER_SIGNAL)
 #endif
 
-static _Alignas(16) char helper_stack[HELPER_STACK];
+static _Alignas(4096) char helper_stack[HELPER_STACK];
 
 #ifndef SIOCGSKNS
 #define SIOCGSKNS 0x894C
@@ -106,4 +106,9 @@ long netns_join(struct launch *l)
     r = SYS2(__NR_setns, l->netns_result, CLONE_NEWNET);
     file_close((int)l->netns_result);
     return r;
+}
+
+void netns_release_stack(void)
+{
+    (void)TRY3(__NR_madvise, helper_stack, sizeof helper_stack, 4 /* MADV_DONTNEED */);
 }

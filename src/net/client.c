@@ -223,7 +223,7 @@ static int32_t send_message(struct client *c, const struct buf *out, int fd, abx
 
 static int32_t call(struct client *c, const struct buf *out, int fd, abx_error **err)
 {
-    int64_t deadline = now_ns() + CALL_NS;
+    int64_t deadline = now_ns() + (c->call_ns ? c->call_ns : CALL_NS);
 
     if (c->pipelined)
         return send_message(c, out, fd, err);

@@ -26,8 +26,9 @@ struct client { /* zeroed, with control < 0: none */
     struct client_hooks hooks;
     struct buf in;
     uint32_t last_serial;
-    bool stopped;   /* the role said so */
-    bool pipelined; /* calls are sent and not waited for; hooks.failed tells */
+    bool stopped;    /* the role said so */
+    bool pipelined;  /* calls are sent and not waited for; hooks.failed tells */
+    int64_t call_ns; /* how long one is waited for; 0: ten seconds */
     /* The call that waits for its DONE. */
     uint32_t waits_for;
     int32_t code;
@@ -39,7 +40,7 @@ void client_init(struct client *c, int control, const struct client_hooks *hooks
 void client_done(struct client *c);
 
 /*
- * Each waits for the role's word, unless they are pipelined; ten seconds at most. ABX_E_PROXY: it
+ * Each waits for the role's word, unless they are pipelined; call_ns at most. ABX_E_PROXY: it
  * is gone or silent. last_serial is the number of the call.
  */
 int32_t client_setup(struct client *c, const struct server_limits *limits, uint16_t dns_port,

@@ -18,6 +18,10 @@
  *   2. RULES with the same number replaces them; open connections that the new ones do not allow
  *      are closed. Several runs with the same rules share a number; each has a listener of its own,
  *      by which its records are told apart. UNLISTEN when a run ends closes what it has open.
+ *      DROP_RULES when a run ends closes all that hangs on its rules.
+ *      SOCKET and PUBLISH, with the number of the run's rules: sockets that were made inside and
+ *      are not connected yet, then for each published port its number and the host's listener
+ *      (publish.h). DROP_RULES closes these, too; the rules themselves need not exist.
  *   3. RECORD comes for each refusal (and each connection, with tell_allowed), QUESTION for what no
  *      rule mentions, with `ask`; ANSWER it within limits.ask_ns. LOST says how many records were
  *      dropped because nobody read.

@@ -73,8 +73,7 @@ struct mount_op {
                     * 0: not checked */
     uint64_t ino;
     const char *path;
-    const char *
-        text; /* LINK: target. COPY: source. Otherwise why the op is there ("--ro src", "@git", …) */
+    const char *text; /* LINK: target. COPY: source. Otherwise why: "--ro src", "@git", … */
 };
 
 /* Landlock: rights by meaning; the launcher turns them into the bits of the kernel's ABI. */

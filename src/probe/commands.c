@@ -6,7 +6,8 @@
  * becomes read-only, or a command could change what the next run executes.
  *
  * A link to a script is covered itself, and the script stays: scripts find their neighbours by
- * their own path (npm). Any other program is covered where it really lies, whatever links there are.
+ * their own path (npm). Any other program is covered where it really lies, whatever links lead
+ * there.
  */
 #include <errno.h>
 #include <fcntl.h>

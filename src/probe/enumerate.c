@@ -5,13 +5,13 @@
  * the way costs rights on the directories above it, and what is made there later has none. It is
  * never more than was asked for:
  *
- *   read-only below writable     nothing can be made, removed or renamed in the directories above it
+ *   read-only below writable     no name can be made, removed or changed in the directories above
  *   hidden below readable        the directories above cannot be listed if a directory is hidden;
  *                                what is made in them later cannot be read
  *   a program that is blocked    what is added beside it later cannot be executed
  *
- * Each right is looked at by itself. Trusts that the plan's paths are canonical. Refuses a tree with
- * more entries beside exceptions than a plan has rules.
+ * Each right is looked at by itself. Trusts that the plan's paths are canonical. Refuses a tree
+ * with more entries beside exceptions than a plan has rules.
  */
 #include "probe/enumerate.h"
 

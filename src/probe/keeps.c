@@ -58,8 +58,10 @@ int32_t scan_keeps(struct scan *s)
     size_t n = 0, room = ARRAY_LEN(system_names) + KEEPS_MAX_NESTED + 1;
     struct keep_fact *keeps = arena_alloc(s->arena, room, sizeof *keeps);
     struct resolved where;
-    int32_t r = keeps ? ABX_OK : err_nomem(s->err);
+    int32_t r = ABX_OK;
 
+    if (!keeps)
+        return err_nomem(s->err);
     for (size_t i = 0; i < ARRAY_LEN(system_names) && r == ABX_OK; i++)
         r = keep_link(s, keeps, &n, system_names[i]);
     if (r == ABX_OK)

@@ -124,8 +124,8 @@ int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *hold, const s
 /* child_fds: the launcher's descriptors from 3 on. 0 or -errno. */
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
 /*
- * Of a launcher that nobody else listens to (the exec form): reads what is there. How many listeners
- * came, 0, or -1 once it is gone.
+ * Of a launcher that nobody else listens to (the exec form): reads what is there. How many
+ * listeners came, 0, or -1 once it is gone.
  */
 int deliver_listeners(int status_fd, int fds[LISTENER_COUNT]);
 /* The second argument of the launcher. */

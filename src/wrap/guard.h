@@ -60,7 +60,7 @@ const char *git_find_verb(const struct guard_call *call, size_t *ret_next);
 bool git_is_global(const char *word);
 /* A subcommand that no alias can replace and that is not looked at. */
 bool git_is_known(const char *name);
-/* Shell text: stops if a command in it would be stopped. Never more than GUARD_RUN or GUARD_STOP. */
+/* Shell text: stops if a command in it would be stopped. GUARD_RUN or GUARD_STOP, nothing else. */
 void git_judge_text(const char *text, uint32_t depth, struct guard_verdict *ret);
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What only git itself can say about its command line, asked of the real one with the same options
- * and the same environment: what an alias stands for (whatever way it was set), and which repository
- * is meant. Asked only where it matters: for a name that is no command of git's, and for a command
- * that would be stopped in a private /tmp.
+ * and the same environment: what an alias stands for (whatever way it was set), and which
+ * repository is meant. Asked only where it matters: for a name that is no command of git's, and for
+ * a command that would be stopped in a private /tmp.
  */
 #include <asm/signal.h>
 #include <linux/stat.h>
@@ -30,7 +30,7 @@ static ATTR_NORETURN void become_git(const struct wrapper *w, const char *const 
 /* The length of what git printed, or -1 if it failed or said too much. */
 static long ask_git(const struct wrapper *w, const char *const *argv, char answer[ANSWER_BYTES])
 {
-    int ends[2], status = -1;
+    int ends[2] = { -1, -1 }, status = -1;
     long len = 0, n = -1;
 
     if (TRY2(__NR_pipe2, ends, SYS_O_CLOEXEC) < 0)

@@ -3,9 +3,9 @@
  * A wrapped program, inside the sandbox: this runs in the place of git, rm or curl, decides, and
  * becomes the real one, a script of the user's, or two lines that say why not.
  *
- * What it has to know is in its own file (slot.c, linux/wrap.c): the environment is not asked. Which rule
- * counts is decided by the name that was called and by the file that was covered, so that other
- * names of the same file (unxz beside xz, dash beside sh) stay what they are:
+ * What it has to know is in its own file (slot.c, linux/wrap.c): the environment is not asked.
+ * Which rule counts is decided by the name that was called and by the file that was covered, so
+ * that other names of the same file (unxz beside xz, dash beside sh) stay what they are:
  *
  *   the path that was executed, or argv[0], is the name of a rule       that rule
  *   the file's own name has no rule                                     the real one
@@ -22,7 +22,7 @@
 #include "wrap/words.h"
 #include "wrapper/wrapper.h"
 
-#define WRAPPER_PATH  4096
+#define WRAPPER_PATH  ((size_t)4096)
 #define WRAPPER_OWN   "/run/agentbox"
 #define SHELL_FOR_ALL "/bin/sh"
 

@@ -157,22 +157,3 @@ assert sys.argv[1] in text' "$O"
     run bash -c 'exec -a agent\\nbox "$0"' "$AGENTBOX"
     [ "$status" -eq 0 ]
 }
-
-@test "the examples compile against header and library, and run" {
-    [ -z "$ABX_SANITIZED" ] || skip "sanitizers: the archive needs their libraries"
-    life_as user
-    for name in minimal threads; do
-        "${CC:-cc}" -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$ABX_SOURCE/include" \
-            "$ABX_SOURCE/examples/$name.c" "$ABX_BUILD/libagentbox.a" -lpthread -o "$O/$name"
-    done
-    run "${AS[@]}" "$O/minimal" sh -c 'echo from-inside; ! touch "$HOME/made" 2>/dev/null'
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [[ $output == *from-inside* && $output == *", sandboxed"* ]]
-    run "${AS[@]}" "$O/threads"
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [ "$(grep -c 'status 0, worker' <<<"$output")" -eq 4 ]
-    [ "$(grep -c canceled <<<"$output")" -eq 4 ]
-    nothing_left
-}

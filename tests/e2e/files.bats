@@ -122,6 +122,25 @@ more" ]
     untouched
 }
 
+# Their masks are copies of each other (mask_from_sibling): each must be whole.
+@test "many hidden neighbours, files and directories in turn, are hidden each" {
+    for n in 1 2 3 4; do
+        mkdir "$W/dir$n"
+        echo "$SECRET" >"$W/file$n"
+        echo "$SECRET" >"$W/dir$n/s"
+        OPTIONS+=(--exclude "$W/file$n" --exclude "$W/dir$n")
+    done
+    echo open >"$W/between"
+    own "$W"
+    watch "$W/file2" "$W/dir3"
+    run inside 'cat between file* dir*/*; ls dir*; chmod 777 file* dir*; rm -rf file* dir*; for n in 1 2 3 4; do
+        echo x >file$n; echo x >dir$n/x; mv file$n f; mv dir$n d; done
+        grep -c " $W/\(file\|dir\)[1-4] ro,nosuid,nodev,noexec" /proc/self/mountinfo'
+    [[ $output != *"$SECRET"* && $output == *open* ]]
+    [ "${lines[-1]}" -eq 8 ]
+    untouched
+}
+
 @test "a grant below a hidden directory opens that and nothing beside it" {
     mkdir "$D/open"
     echo fine >"$D/open/file"

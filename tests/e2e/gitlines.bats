@@ -12,7 +12,7 @@ LINES_PY=$ABX_SOURCE/tests/lib/git_lines.py
     cp "$LINES_PY" "$TABLE" "$T"
     own "$T"
     (cd "$W" && timeout 500 "${AS[@]}" "$BOX" run -q --approve yes --cmd git=@git -- \
-        python3 "$T/git_lines.py" verdicts "$T/git.tsv" "$W/lines") >"$X/verdicts"
+        python3 "$T/git_lines.py" verdicts "$T/git.tsv" /dev/shm/lines) >"$X/verdicts"
     grep -P '^(stop|run)!?\t' "$TABLE" | sed 's/^\([a-z]*\)!/\1/' >"$X/table"
     diff "$X/table" "$X/verdicts"
 }

@@ -100,15 +100,16 @@ examples_project() {
         [[ $line != *"config trust"* ]] || echo '{}' >.agentbox.jsonc
         line=${line%%    *}
         case $line in
-        *"agentbox proxy "*)
-            line=${line/3128/0}
+        *"agentbox proxy "* | *"agentbox bridge "*) # they go on until they are told to stop
+            [[ $line != *proxy* ]] || line=${line/:3128/:0}
+            line=${line/\/run\/user\/1000/$PWD}
             bash -c "exec '$AGENTBOX' ${line#agentbox }" >out 2>err 3>&- &
             BACKGROUND+=($!)
             for _ in $(seq 500); do
-                ! grep -q listening out || break
+                [ ! -s out ] || break
                 sleep 0.02
             done
-            grep -q listening out || { echo "$line"; cat out err; false; }
+            [ -s out ] || { echo "$line"; cat out err; false; }
             kill $! && wait $! || : ;;
         *)
             fpath=("$PWD/zfunctions" "$PWD/zfunctions")

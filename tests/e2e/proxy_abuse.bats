@@ -154,7 +154,7 @@ memory_below() {
 }
 
 @test "after all of that at once, everything is as it was" {
-    local before after kind
+    local before kind
     before=$(find "/proc/$ROLE/fd" | wc -l)
     for kind in half-open slow full-heads endless-heads never-reads half-hello; do
         abuse "$kind" 100

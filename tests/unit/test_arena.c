@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -147,6 +148,26 @@ static void printf_makes_texts_of_any_length(void **state)
     assert_null(arena_printf(&a, "%lc", UNPRINTABLE));
 }
 
+/* A text is tried in place first: whatever became of that, what comes next is zeroed and apart. */
+static void printf_at_every_distance_from_the_end_of_a_block(void **state)
+{
+    (void)state;
+
+    for (size_t used = 3900; used < 4200; used++) {
+        _arena_ struct arena a;
+        char expected[200];
+
+        arena_init(&a, 100000);
+        assert_non_null(arena_alloc(&a, used, 1));
+        (void)snprintf(expected, sizeof expected, "%0150d", 7);
+        char *text = arena_printf(&a, "%0150d", 7);
+        const unsigned char *next = arena_alloc(&a, 64, 1);
+        assert_string_equal(text, expected);
+        assert_true(all_zero(next, 64));
+        assert_string_equal(text, expected);
+    }
+}
+
 static void a_large_piece_does_not_waste_the_block_in_use(void **state)
 {
     _arena_ struct arena a;
@@ -171,6 +192,7 @@ int main(void)
         cmocka_unit_test(running_out_of_memory_gives_null_and_the_arena_lives_on),
         cmocka_unit_test(strings_are_copied_with_their_length),
         cmocka_unit_test(printf_makes_texts_of_any_length),
+        cmocka_unit_test(printf_at_every_distance_from_the_end_of_a_block),
         cmocka_unit_test(a_large_piece_does_not_waste_the_block_in_use),
     };
 

@@ -189,11 +189,12 @@ static void managers_refuse_what_they_cannot_keep(void **state)
     abx_error *err = NULL;
 
     (void)state;
-    assert_int_equal(parse(c, "network: {upstreamProxy: \"http://p:1\"}", "yaml", NULL), ABX_OK);
+    assert_int_equal(parse(c, "docker: true", "yaml", NULL), ABX_OK);
     assert_int_equal(abx_manager_new(c, NULL, &m, &err), ABX_E_UNSUPPORTED);
-    assert_string_equal(abx_error_message(err),
-                        "mine:1:26: 'network.upstreamProxy' cannot be kept: there is no filtering "
-                        "proxy in this version");
+    assert_string_equal(
+        abx_error_message(err),
+        "mine:1:9: 'docker' cannot be kept: no socket of the host is let in in this "
+        "version");
     abx_error_free(err);
     abx_config_free(c);
 }

@@ -88,6 +88,8 @@ static void start(struct run *r, const void *image, size_t size, const void *pro
         for (int i = 1; i < DARWIN_FD_COUNT; i++)
             (void)dup2(high[i], i);
         (void)setenv("ABX_SHIM_LOG", log, 1);
+        /* It keeps what it has as long as it lives. */
+        (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
         (void)execl(launcher, "abx-launcher", "run", "/own/tmp", "4321", NULL);
         _exit(99);
     }
@@ -326,6 +328,21 @@ static void signals_are_passed_on_and_the_second_kills(void **state)
     assert_int_equal(WEXITSTATUS(finish(&r)), 128 + SIGKILL);
 }
 
+static void an_early_signal_is_not_lost(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        struct run r;
+
+        start_shell(&r, "exec sleep 1000");
+        expect_started(&r);
+        assert_int_equal(kill(r.pid, SIGTERM), 0);
+        struct status_msg msg = next_message(&r, NULL);
+        assert_true(WIFSIGNALED(msg.value) && WTERMSIG(msg.value) == SIGTERM);
+        (void)finish(&r);
+    }
+}
+
 static void a_time_limit_asks_and_then_kills(void **state)
 {
     const char *const argv[] = { "sh", "-c", "trap '' TERM; while :; do sleep 0.01; done", NULL };
@@ -396,6 +413,7 @@ int main(void)
         cmocka_unit_test(half_a_profile_is_refused),
         cmocka_unit_test(the_host_s_end_is_the_run_s_end),
         cmocka_unit_test(signals_are_passed_on_and_the_second_kills),
+        cmocka_unit_test(an_early_signal_is_not_lost),
         cmocka_unit_test(a_time_limit_asks_and_then_kills),
         cmocka_unit_test(what_is_left_ends_with_the_command),
         cmocka_unit_test(a_terminal_of_its_own_comes_out),

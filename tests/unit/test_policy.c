@@ -59,7 +59,7 @@ static const struct policy_rule *rule_for(const struct policy *p, const char *te
     return NULL;
 }
 
-static void defaults_are_strict_and_blocked(void **state)
+static void defaults_are_strict_and_filtered(void **state)
 {
     struct fixture *f = *state;
     const struct policy *p = NULL;
@@ -67,7 +67,7 @@ static void defaults_are_strict_and_blocked(void **state)
     assert_int_equal(policy_build(NULL, NULL, &f->arena, &p, NULL), ABX_OK);
     assert_true(p->strict && p->tmp_private && p->protect_names);
     assert_false(p->unix_sockets || p->nested);
-    assert_int_equal(p->network, NETWORK_BLOCKED);
+    assert_int_equal(p->network, NETWORK_FILTERED);
     assert_int_equal(p->presets, PRESET_ALL);
     assert_int_equal(p->max_processes, 1024);
     assert_int_equal(p->max_memory, UINT64_C(2) << 30);
@@ -109,18 +109,23 @@ static void call_beats_config_for_single_values(void **state)
     assert_false(p->tmp_private);
 }
 
-static void filtered_network_is_refused_not_opened(void **state)
+static void network_modes_are_what_they_are_called(void **state)
 {
+    static const struct {
+        const char *word;
+        enum network_mode mode;
+    } modes[] = { { "filtered", NETWORK_FILTERED },
+                  { "blocked", NETWORK_BLOCKED },
+                  { "allowed", NETWORK_ALLOWED } };
     struct fixture *f = *state;
-    const struct policy *p = NULL;
-    abx_error *err = NULL;
 
-    settings_set(f->call, "network.mode", "filtered", NULL, NULL);
-    assert_int_equal(policy_build(f->config, f->call, &f->arena, &p, &err), ABX_E_UNSUPPORTED);
-    assert_null(p);
-    assert_non_null(strstr(abx_error_message(err), "'filtered'"));
-    assert_non_null(strstr(abx_error_hint(err), "--network blocked or --network allowed"));
-    abx_error_free(err);
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        const struct policy *p = NULL;
+
+        settings_set(f->call, "network.mode", modes[i].word, NULL, NULL);
+        assert_int_equal(policy_build(f->config, f->call, &f->arena, &p, NULL), ABX_OK);
+        assert_int_equal(p->network, modes[i].mode);
+    }
 }
 
 static void toggles_follow_the_table(void **state)
@@ -272,10 +277,10 @@ int main(void)
 {
 #define POLICY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        POLICY_TEST(defaults_are_strict_and_blocked),
+        POLICY_TEST(defaults_are_strict_and_filtered),
         POLICY_TEST(presets_of_the_program_fill_what_is_not_said),
         POLICY_TEST(call_beats_config_for_single_values),
-        POLICY_TEST(filtered_network_is_refused_not_opened),
+        POLICY_TEST(network_modes_are_what_they_are_called),
         cmocka_unit_test(toggles_follow_the_table),
         POLICY_TEST(rules_keep_origin_source_and_text),
         POLICY_TEST(presets_that_are_off_leave_no_rules),

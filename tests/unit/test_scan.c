@@ -165,6 +165,25 @@ static void patterns_find_all_and_follow_nothing(void **state)
               "bind-ro @/home/w/a/b/x.pem\n");
 }
 
+static void restricting_patterns_are_told_for_what_comes(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/w/real");
+    make_link(t, "real", "/home/w/link");
+    rule(t, "filesystem.exclude", "link/**/.env");
+    rule(t, "filesystem.ro", "absent/*.lock");
+    rule(t, "filesystem.rw", "*.out");
+    run(t); /* the presets' own patterns speak of what exists */
+    assert_int_equal(t->facts->pattern_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct pattern_fact *f = &t->facts->patterns[i];
+        bool env = f->rule->access == ACCESS_EXCLUDE;
+        assert_string_equal(f->start, at(t, env ? "/home/w/real" : "/home/w/absent"));
+        assert_string_equal(f->pattern, env ? "**/.env" : "*.lock");
+    }
+}
+
 static void trailing_double_star_means_all_below(void **state)
 {
     struct tree *t = *state;
@@ -400,6 +419,7 @@ int main(void)
         SCAN_TEST(file_in_the_way_is_pinned),
         SCAN_TEST(planted_link_does_not_open_what_is_excluded),
         SCAN_TEST(patterns_find_all_and_follow_nothing),
+        SCAN_TEST(restricting_patterns_are_told_for_what_comes),
         SCAN_TEST(trailing_double_star_means_all_below),
         SCAN_TEST(pipes_do_not_stop_the_scan),
         SCAN_TEST(default_protects_names_present_and_absent),

@@ -283,7 +283,8 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
         "{\"network\":{\"mode\":\"allowed\",\"deniedDomains\":[\"x.org\"]}}",
     };
     static const char *const kept[] = {
-        "{\"docker\":false,\"commands\":{\"rm\":false,\"npm\":\"@npm\"},\"filesystem\":{\"allowGitConfig\":true}}",
+        "{\"docker\":false,\"commands\":{\"rm\":false,\"npm\":\"@npm\"},"
+        "\"filesystem\":{\"allowGitConfig\":true}}",
         "{\"network\":{\"allowLocalBinding\":true,\"upstreamProxy\":\"\",\"allowedDomains\":[]}}",
         "{\"network\":{\"mode\":\"blocked\",\"allowedDomains\":[\"x.org\"]}}",
         "{\"network\":{\"mode\":\"allowed\",\"allowedDomains\":[\"x.org\"]}}",

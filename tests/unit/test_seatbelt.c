@@ -216,8 +216,8 @@ static void absent_names_stay_absent_in_any_spelling(void **state)
         "/w/caf\xc3\xa9",
         "/w/cafe\xcc\x81",
         "/w/CAFE\xcc\x81",
-        "/w/Stra\xc3\x9f"
-        "e/x",
+        ("/w/Stra\xc3\x9f"
+         "e/x"),
         "/w/STRASSE",
         "/w/strasse/x",
         "/w/nai\xcc\x88ve",

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// agentbox for Node: the program `agentbox`, and its JSON. No dependency, no native code. The program is
+// looked for on PATH, or where AGENTBOX or the option `program` says. See index.d.ts and README.md.
+'use strict';
+
+const { spawn } = require('node:child_process');
+const fs = require('node:fs/promises');
+const os = require('node:os');
+const path = require('node:path');
+
+class AgentboxError extends Error {
+  constructor(message, hint, exitCode) {
+    super(hint ? `${message} (${hint})` : message);
+    this.name = 'AgentboxError';
+    this.hint = hint;
+    this.exitCode = exitCode;
+  }
+}
+
+// A configuration object as options: --set a.b=value, once for each entry of a list or a map.
+function settingsOf(config, prefix = '') {
+  const out = [];
+  for (const [key, value] of Object.entries(config || {})) {
+    const name = prefix + key;
+    if (Array.isArray(value)) {
+      for (const entry of value) out.push('--set', `${name}=${typeof entry === 'string' ? entry : JSON.stringify(entry)}`);
+    } else if (value !== null && typeof value === 'object') {
+      if (MAPS.has(name)) for (const [k, v] of Object.entries(value)) out.push('--set', `${name}=${k}=${v}`);
+      else out.push(...settingsOf(value, `${name}.`));
+    } else {
+      out.push('--set', `${name}=${value}`);
+    }
+  }
+  return out;
+}
+const MAPS = new Set(['environment.set', 'commands', 'classifier.overrides']);
+
+function wordsOf(command) {
+  if (typeof command === 'string') return ['-c', command];
+  if (!Array.isArray(command) || command.length === 0) throw new TypeError('a command is a text, or a list of words');
+  return ['--', ...command];
+}
+
+// What the program said about itself: "agentbox: MESSAGE", "hint: HINT".
+function errorOf(stderr, exitCode) {
+  const message = /^agentbox: (.*)$/m.exec(stderr);
+  const hint = /^hint: (.*)$/m.exec(stderr);
+  return new AgentboxError(message ? message[1] : `agentbox ended with ${exitCode}`, hint ? hint[1] : '', exitCode);
+}
+
+// Starts the program; resolves with { code, stdout, stderr }.
+function start(program, args, { input = 'ignore', env, signal, onOutput } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: [input, 'pipe', 'pipe'], env, signal });
+    const parts = [[], []];
+    for (const n of [1, 2]) {
+      child.stdio[n].on('data', (bytes) => {
+        parts[n - 1].push(bytes);
+        if (onOutput) onOutput(n, bytes);
+      });
+    }
+    child.on('error', reject);
+    child.on('close', (code) => {
+      const [stdout, stderr] = parts.map((list) => Buffer.concat(list));
+      resolve({ code: code === null ? 128 : code, stdout, stderr });
+    });
+  });
+}
+
+class Sandbox {
+  constructor(config = {}, options = {}) {
+    this.program = options.program || process.env.AGENTBOX || 'agentbox';
+    this.approve = options.approve;
+    this.update(config);
+  }
+
+  // For the commands to come; what runs keeps what it has.
+  update(config) {
+    this.settings = settingsOf(config);
+  }
+
+  async check(command) {
+    const done = await start(this.program, ['check', '--json', ...wordsOf(command)]);
+    if (done.code > 2) throw errorOf(done.stderr.toString(), done.code);
+    return JSON.parse(done.stdout);
+  }
+
+  // Only what the approver says true to runs; an approver that throws has said no.
+  async approved(command) {
+    if (!this.approve) return false;
+    const verdict = await this.check(command);
+    if (verdict.decision !== 'escalated') return false;
+    try {
+      return (await this.approve({ ...verdict, command })) === true;
+    } catch {
+      return false;
+    }
+  }
+
+  async run(command, options = {}) {
+    const words = wordsOf(command);
+    const yes = await this.approved(command);
+    const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'agentbox-'));
+    try {
+      const file = path.join(dir, 'result.json');
+      const args = ['run', '-q', '--approve', yes ? 'yes' : 'deny', '--result', file, ...this.settings];
+      if (options.cwd !== undefined) args.push('-C', options.cwd);
+      if (options.timeoutMs !== undefined) args.push('--timeout', `${options.timeoutMs}ms`);
+      args.push(...settingsOf(options.settings), ...words);
+      const done = await start(this.program, args, options);
+      const result = await fs.readFile(file, 'utf8').catch(() => '');
+      if (!result) throw errorOf(done.stderr.toString(), done.code);
+      return { ...JSON.parse(result), stdout: done.stdout, stderr: done.stderr };
+    } finally {
+      await fs.rm(dir, { recursive: true, force: true });
+    }
+  }
+}
+
+module.exports = { AgentboxError, Sandbox };

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""agentbox: run commands that nobody vouches for in a sandbox of the host's kernel.
+
+    import agentbox
+
+    with agentbox.Manager({"filesystem": {"exclude": [".env"]}}) as box:
+        result = box.run(["make", "test"], timeout=60)
+        print(result.exit_code, result.stdout.decode())
+        for v in result.violations:
+            print(v["operation"], v["path"] or v["host"], "->", v["grant"])
+
+A thin layer over libagentbox (ctypes, nothing else to install). Configurations are dicts with the keys of the
+configuration file; `agentbox help keys` lists them. The library is looked for by its name, or where
+AGENTBOX_LIBRARY says. A manager may be used from several threads.
+"""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+__all__ = ["AgentboxError", "Check", "Manager", "Question", "Result", "inside", "version"]
+
+Config = Mapping[str, Any]
+_P = ctypes.c_void_p
+_S = ctypes.c_char_p
+_PP = ctypes.POINTER(_P)
+_APPROVE = ctypes.CFUNCTYPE(ctypes.c_int32, _P, _P)
+_NOTICE = ctypes.CFUNCTYPE(None, _P, ctypes.c_int32, _S, _S)
+_OUTPUT = ctypes.CFUNCTYPE(None, _P, ctypes.c_int32, _P, ctypes.c_size_t)
+
+
+class _Hooks(ctypes.Structure):
+    """The front of abx_hooks; its size tells the library how much of it is meant."""
+
+    _fields_ = [("size", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("notice", _NOTICE), ("user", _P),
+                ("user_free", _P), ("helper_dir", _S), ("approve", _APPROVE), ("classify", _P),
+                ("approval_lookup", _P), ("approval_store", _P), ("program", _S)]
+
+
+# name: (result, arguments). The last argument of what returns _CODE is the error, and is not listed.
+_CODE = ctypes.c_int32
+_FUNCTIONS = {
+    "abx_version": (_S, []),
+    "abx_inside": (ctypes.c_int32, []),
+    "abx_free": (None, [_P]),
+    "abx_error_code": (ctypes.c_int32, [_P]),
+    "abx_error_name": (_S, [ctypes.c_int32]),
+    "abx_error_message": (_S, [_P]),
+    "abx_error_hint": (_S, [_P]),
+    "abx_error_free": (None, [_P]),
+    "abx_config_new": (_CODE, [_PP]),
+    "abx_config_parse": (_CODE, [_P, _S, _S, ctypes.c_size_t, _S]),
+    "abx_config_free": (None, [_P]),
+    "abx_manager_new": (_CODE, [_P, ctypes.POINTER(_Hooks), _PP]),
+    "abx_manager_update": (_CODE, [_P, _P]),
+    "abx_manager_close": (_CODE, [_P, ctypes.c_int32]),
+    "abx_manager_free": (None, [_P]),
+    "abx_manager_run": (_CODE, [_P, _P, _PP]),
+    "abx_manager_check": (_CODE, [_P, _P, _PP]),
+    "abx_command_new": (_CODE, [ctypes.POINTER(_S), _PP]),
+    "abx_command_new_shell": (_CODE, [_S, _PP]),
+    "abx_command_set_cwd": (_CODE, [_P, _S]),
+    "abx_command_set_env": (_CODE, [_P, ctypes.POINTER(_S)]),
+    "abx_command_set_timeout": (_CODE, [_P, ctypes.c_int64]),
+    "abx_command_set_output": (_CODE, [_P, _OUTPUT, _P]),
+    "abx_command_set_string": (_CODE, [_P, _S, _S]),
+    "abx_command_append": (_CODE, [_P, _S, _S]),
+    "abx_command_free": (None, [_P]),
+    "abx_check_json": (_CODE, [_P, _PP]),
+    "abx_check_free": (None, [_P]),
+    "abx_question_command": (_S, [_P]),
+    "abx_question_part": (_S, [_P]),
+    "abx_question_rule": (_S, [_P]),
+    "abx_question_reason": (_S, [_P]),
+    "abx_question_cwd": (_S, [_P]),
+    "abx_result_json": (_CODE, [_P, _PP]),
+    "abx_result_stdout": (_P, [_P, ctypes.POINTER(ctypes.c_size_t)]),
+    "abx_result_stderr": (_P, [_P, ctypes.POINTER(ctypes.c_size_t)]),
+    "abx_result_free": (None, [_P]),
+}
+
+
+class AgentboxError(Exception):
+    """A call failed. name is the code ("ABX_E_FORBIDDEN", …), hint says what to do, or is empty."""
+
+    def __init__(self, name: str, message: str, hint: str) -> None:
+        super().__init__(message + (f" ({hint})" if hint else ""))
+        self.name, self.message, self.hint = name, message, hint
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an approver is asked. Texts are escaped: they are safe to print."""
+
+    command: str
+    part: str
+    rule: str
+    reason: str
+    cwd: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """What the classifier thinks: allow, sandboxed, escalated or forbidden."""
+
+    decision: str
+    rule: str
+    reason: str
+    part: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended; raw is everything that `agentbox run --result` would have written."""
+
+    exit_code: int
+    signal: Optional[int]
+    timed_out: bool
+    sandboxed: bool
+    stdout: bytes
+    stderr: bytes
+    violations: List[Dict[str, Any]]
+    raw: Dict[str, Any] = field(repr=False)
+
+
+def _load() -> ctypes.CDLL:
+    path = os.environ.get("AGENTBOX_LIBRARY") or ctypes.util.find_library("agentbox") or "libagentbox.so.0"
+    library = ctypes.CDLL(path, use_errno=False)
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments + ([_PP] if result is _CODE and name.startswith(_FALLIBLE) else [])
+    return library
+
+
+_FALLIBLE = ("abx_config_new", "abx_config_parse", "abx_manager_new", "abx_manager_update", "abx_manager_close",
+             "abx_manager_run", "abx_manager_check", "abx_command_", "abx_check_json", "abx_result_json")
+_lib = _load()
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """A fallible call; the error becomes an exception."""
+    err = _P()
+    if getattr(_lib, name)(*arguments, ctypes.byref(err)) == 0:
+        return
+    code = _lib.abx_error_code(err)
+    problem = AgentboxError(_lib.abx_error_name(code).decode(), _lib.abx_error_message(err).decode(errors="replace"),
+                            _lib.abx_error_hint(err).decode(errors="replace"))
+    _lib.abx_error_free(err)
+    raise problem
+
+
+def _made(name: str, *arguments: Any) -> _P:
+    """A fallible call that makes something, which comes just before the error."""
+    made = _P()
+    _call(name, *arguments, ctypes.byref(made))
+    return made
+
+
+def _json(name: str, thing: _P) -> Any:
+    text = _made(name, thing)
+    try:
+        return json.loads(ctypes.string_at(text).decode())
+    finally:
+        _lib.abx_free(text)
+
+
+def _words(words: Sequence[str]) -> ctypes.Array:
+    encoded = [os.fsencode(word) for word in words]
+    if any(b"\0" in word for word in encoded):
+        raise ValueError("a word holds a NUL")
+    return (_S * (len(words) + 1))(*encoded, None)
+
+
+def _settings(config: Optional[Config]) -> _P:
+    made = _made("abx_config_new")
+    try:
+        if config:
+            text = json.dumps(config).encode()
+            _call("abx_config_parse", made, b"config", text, len(text), b"json")
+    except BaseException:
+        _lib.abx_config_free(made)
+        raise
+    return made
+
+
+def version() -> str:
+    return _lib.abx_version().decode()
+
+
+def inside() -> bool:
+    """Whether this process runs in a sandbox of agentbox."""
+    return _lib.abx_inside() == 1
+
+
+class Manager:
+    """Runs commands by one configuration. approve is asked about what needs an approval; without it, that is refused.
+
+    An approver that raises has said no. notice gets what a person may want to see. program is the path of
+    `agentbox`, for filtered networks, if it is not installed where the library expects it.
+    """
+
+    def __init__(self, config: Optional[Config] = None, approve: Optional[Callable[[Question], bool]] = None,
+                 notice: Optional[Callable[[str], None]] = None, program: Optional[str] = None) -> None:
+        hooks = _Hooks(size=ctypes.sizeof(_Hooks))
+        if program:
+            hooks.program = os.fsencode(program)
+        self._handle: Optional[_P] = None
+        if approve:
+            hooks.approve = _APPROVE(lambda _user, question: self._approve(approve, question))
+        if notice:
+            hooks.notice = _NOTICE(lambda _user, _level, _module, text: notice(text.decode(errors="replace")))
+        self._hooks = hooks  # the callbacks must live as long as the manager
+        settings = _settings(config)
+        try:
+            self._handle = _made("abx_manager_new", settings, ctypes.byref(hooks))
+        finally:
+            _lib.abx_config_free(settings)
+
+    @staticmethod
+    def _approve(approve: Callable[[Question], bool], question: _P) -> int:
+        def text(name: str) -> str:
+            return getattr(_lib, "abx_question_" + name)(question).decode(errors="replace")
+
+        try:
+            return 1 if approve(Question(*map(text, ("command", "part", "rule", "reason", "cwd")))) is True else 0
+        except BaseException:  # pylint: disable=broad-except # nothing may fly through C
+            return -1
+
+    def __enter__(self) -> Manager:
+        return self
+
+    def __exit__(self, *_exception: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends what runs and waits for it."""
+        if self._handle:
+            _lib.abx_manager_free(self._handle)
+            self._handle = None
+
+    def _open(self) -> _P:
+        if not self._handle:
+            raise ValueError("the manager is closed")
+        return self._handle
+
+    def update(self, config: Optional[Config]) -> None:
+        """Another configuration for the commands to come. If it is wrong, the old one stays."""
+        settings = _settings(config)
+        try:
+            _call("abx_manager_update", self._open(), settings)
+        finally:
+            _lib.abx_config_free(settings)
+
+    @staticmethod
+    def _command(command: Union[str, Sequence[str]]) -> _P:
+        if isinstance(command, str):
+            return _made("abx_command_new_shell", os.fsencode(command))
+        return _made("abx_command_new", _words(command))
+
+    def check(self, command: Union[str, Sequence[str]]) -> Check:
+        """The verdict alone: nobody is asked, nothing runs."""
+        made = self._command(command)
+        try:
+            verdict = _made("abx_manager_check", self._open(), made)
+            try:
+                said = _json("abx_check_json", verdict)
+            finally:
+                _lib.abx_check_free(verdict)
+        finally:
+            _lib.abx_command_free(made)
+        return Check(said["decision"], said["rule"] or "", said["reason"] or "", said["part"] or "")
+
+    def run(self, command: Union[str, Sequence[str]], *, cwd: Optional[str] = None,
+            env: Optional[Mapping[str, str]] = None, timeout: Optional[float] = None,
+            settings: Optional[Mapping[str, Union[str, Sequence[str]]]] = None,
+            output: Optional[Callable[[int, bytes], None]] = None) -> Result:
+        """Runs shell text (str) or a program with arguments (sequence), and waits.
+
+        settings: keys of this command alone; a string is set, a sequence is appended. output gets the bytes of
+        streams 1 and 2 as they come.
+        """
+        manager, made = self._open(), self._command(command)
+        callback = _OUTPUT(lambda _user, stream, data, size: output(stream, ctypes.string_at(data, size))
+                           if output else None)
+        try:
+            if cwd is not None:
+                _call("abx_command_set_cwd", made, os.fsencode(cwd))
+            if env is not None:
+                _call("abx_command_set_env", made, _words([f"{k}={v}" for k, v in env.items()]))
+            if timeout is not None:
+                _call("abx_command_set_timeout", made, max(1, int(timeout * 1000)))
+            for key, value in (settings or {}).items():
+                if isinstance(value, str):
+                    _call("abx_command_set_string", made, key.encode(), os.fsencode(value))
+                else:
+                    for entry in value:
+                        _call("abx_command_append", made, key.encode(), os.fsencode(entry))
+            if output:
+                _call("abx_command_set_output", made, callback, None)
+            return self._result(_made("abx_manager_run", manager, made))
+        finally:
+            _lib.abx_command_free(made)
+
+    @staticmethod
+    def _result(handle: _P) -> Result:
+        def stream(name: str) -> bytes:
+            size = ctypes.c_size_t()
+            data = getattr(_lib, "abx_result_" + name)(handle, ctypes.byref(size))
+            return ctypes.string_at(data, size.value) if data else b""
+
+        try:
+            raw = _json("abx_result_json", handle)
+            return Result(raw["exitCode"], raw["signal"], raw["timedOut"], raw["sandboxed"], stream("stdout"),
+                          stream("stderr"), raw["violations"], raw)
+        finally:
+            _lib.abx_result_free(handle)

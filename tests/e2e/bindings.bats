@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The Python module and the Node package: run, stream, approve, update, violations.
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+    [ -z "$ABX_SANITIZED" ] || skip "sanitizers: their library wants to be loaded first"
+    mkdir "$O/bin" "$O/other"
+    cp "$AGENTBOX" "$ABX_BUILD/libagentbox.so.0" "$O/bin"
+    cp -r "$ABX_SOURCE/bindings" "$O"
+    cp "$ABX_SOURCE"/tests/lib/binding_* "$O"
+    chmod -R a+rX "$O"
+    [ "$(id -u)" -ne 0 ] || chown 1001 "$O/other"
+}
+
+teardown() {
+    life_teardown
+}
+
+@test "Python: run, stream, approve, update, violations, threads" {
+    run "${AS[@]}" env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$O/bindings/python" AGENTBOX_LIBRARY="$O/bin/libagentbox.so.0" \
+        AGENTBOX="$O/bin/agentbox" OTHER="$O/other" /usr/bin/python3 "$O/binding_python.py"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^ok' <<<"$output")" -eq 6 ]
+    nothing_left
+}
+
+@test "Node: run, stream, approve, update, violations" {
+    command -v node >/dev/null || skip "node: not installed"
+    run "${AS[@]}" env AGENTBOX="$O/bin/agentbox" BINDING="$O/bindings/node" OTHER="$O/other" node "$O/binding_node.js"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^ok' <<<"$output")" -eq 5 ]
+    nothing_left
+}

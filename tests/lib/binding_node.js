@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Node package at work; in a directory of its own.
+'use strict';
+const assert = require('node:assert');
+const fs = require('node:fs');
+const { AgentboxError, Sandbox } = require(process.env.BINDING);
+
+const tests = {
+  async run() {
+    const box = new Sandbox();
+    const result = await box.run(['sh', '-c', 'echo out; echo err >&2; exit 3']);
+    assert.deepStrictEqual([result.exitCode, String(result.stdout), String(result.stderr)], [3, 'out\n', 'err\n']);
+    assert(result.sandboxed && !result.timedOut && result.enforced.includes('seccomp'));
+    assert.strictEqual(String((await box.run('pwd', { cwd: '/usr' })).stdout), '/usr\n');
+    assert((await box.run('sleep 60', { timeoutMs: 300 })).timedOut);
+    assert.strictEqual((await box.run('exit 125')).exitCode, 125);
+    await assert.rejects(box.run(['no-such-program']), (e) => e instanceof AgentboxError && e.exitCode === 127 && e.hint !== '');
+    await assert.rejects(box.run('rm -rf /'), (e) => e.exitCode === 126);
+    await assert.rejects(box.run([]), TypeError);
+  },
+
+  async stream() {
+    const seen = [];
+    const result = await new Sandbox().run('echo one; while [ ! -e go ]; do sleep 0.02; done; echo two >&2', {
+      timeoutMs: 60000,
+      onOutput(stream, bytes) {
+        seen.push([stream, String(bytes)]);
+        if (String(bytes).includes('one')) fs.writeFileSync('go', ''); // the command waits for it
+      },
+    });
+    fs.rmSync('go');
+    assert.strictEqual(result.exitCode, 0);
+    assert.deepStrictEqual(seen, [[1, 'one\n'], [2, 'two\n']]);
+  },
+
+  async approve() {
+    const asked = [];
+    const box = new Sandbox({}, {
+      approve(question) {
+        asked.push(question.rule);
+        if (question.command.includes('777')) throw new Error('cannot ask');
+        return question.command.includes('1234567');
+      },
+    });
+    assert.strictEqual((await box.check('kill 1234567')).decision, 'escalated');
+    assert.strictEqual((await box.run('kill 1234567')).exitCode, 1);
+    await assert.rejects(box.run('kill 7654321'), (e) => e.exitCode === 126);
+    await assert.rejects(box.run('kill 777'), (e) => e.exitCode === 126);
+    assert.deepStrictEqual(asked, ['process-kill', 'process-kill', 'process-kill']);
+    await assert.rejects(new Sandbox().run('kill 1234567'), (e) => e.exitCode === 126);
+  },
+
+  async update() {
+    const other = process.env.OTHER;
+    const box = new Sandbox();
+    assert.notStrictEqual((await box.run(['touch', `${other}/a`])).exitCode, 0);
+    box.update({ filesystem: { rw: [other] }, environment: { set: { GREETING: 'a=b c' } } });
+    assert.strictEqual((await box.run(`touch ${other}/a; echo "$GREETING"`)).stdout.toString(), 'a=b c\n');
+    assert.notStrictEqual((await box.run(['touch', `${other}/c`], { settings: { filesystem: { ro: [other] } } })).exitCode, 0);
+    assert.deepStrictEqual(fs.readdirSync(other), ['a']);
+    box.update({ filesystem: { rx: ['/'] } });
+    await assert.rejects(box.run('true'), (e) => e.exitCode === 125 && /rx/.test(e.message));
+  },
+
+  async violations() {
+    const result = await new Sandbox().run(['curl', '-sS', '--max-time', '30', 'https://refused.example.com']);
+    assert.notStrictEqual(result.exitCode, 0);
+    const found = result.violations.find((v) => v.host === 'refused.example.com');
+    assert(found && found.operation === 'network' && found.port === 443, JSON.stringify(result.violations));
+    assert.match(found.grant, /--allow-domain/);
+  },
+};
+
+(async () => {
+  for (const [name, test] of Object.entries(tests)) {
+    await test();
+    console.log('ok', name);
+  }
+})().catch((e) => {
+  console.error(e);
+  process.exit(1);
+});

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python module at work; in a directory of its own. AGENTBOX is the program."""
+import os
+import threading
+
+import agentbox
+
+PROGRAM = os.environ["AGENTBOX"]
+
+
+def raises(name, call):
+    try:
+        call()
+    except agentbox.AgentboxError as e:
+        assert e.name == name, (e.name, str(e))
+        return e
+    raise AssertionError(f"no {name}")
+
+
+def test_run():
+    with agentbox.Manager() as box:
+        result = box.run(["sh", "-c", "echo out; echo err >&2; exit 3"])
+        assert (result.exit_code, result.stdout, result.stderr) == (3, b"out\n", b"err\n"), result
+        assert result.sandboxed and result.signal is None and not result.timed_out
+        assert box.run("cat; echo $HOME", env={"HOME": "/x", "PATH": os.environ["PATH"]}).stdout == b"/x\n"
+        assert box.run("pwd", cwd="/usr").stdout == b"/usr\n"
+        assert box.run("sleep 60", timeout=0.3).timed_out
+        assert box.run("printf 'a\\0b'").stdout == b"a\0b"
+        e = raises("ABX_E_EXEC", lambda: box.run(["no-such-program"]))
+        assert "no-such-program" in str(e) and e.hint
+        raises("ABX_E_FORBIDDEN", lambda: box.run("rm -rf /"))
+    try:
+        box.run("true")
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("a closed manager runs")
+
+
+def test_stream():
+    seen = []
+    with agentbox.Manager() as box:
+
+        def output(stream, data):
+            seen.append((stream, data))
+            if b"one" in data:
+                open("go", "w", encoding="ascii").close()  # the command waits for it
+
+        result = box.run("echo one; while [ ! -e go ]; do sleep 0.02; done; echo two >&2", output=output, timeout=60)
+    os.unlink("go")
+    assert result.exit_code == 0 and seen == [(1, b"one\n"), (2, b"two\n")], seen
+
+
+def test_approve():
+    asked = []
+
+    def approve(question):
+        asked.append(question)
+        if "777" in question.command:
+            raise RuntimeError("cannot ask")
+        return "1234567" in question.command
+
+    with agentbox.Manager(approve=approve) as box:
+        assert box.check("kill 1234567").decision == "escalated" and not asked
+        assert box.run("kill 1234567").exit_code == 1
+        raises("ABX_E_ESCALATED", lambda: box.run("kill 7654321"))
+        raises("ABX_E_ESCALATED", lambda: box.run("kill 777"))
+    assert [q.rule for q in asked] == ["process-kill"] * 3 and asked[0].cwd == os.getcwd()
+    with agentbox.Manager() as box:
+        raises("ABX_E_ESCALATED", lambda: box.run("kill 1234567"))
+
+
+def test_update():
+    other = os.environ["OTHER"]
+    with agentbox.Manager() as box:
+        assert box.run(["touch", other + "/a"]).exit_code != 0
+        box.update({"filesystem": {"rw": [other]}})
+        assert box.run(["touch", other + "/a"]).exit_code == 0
+        e = raises("ABX_E_CONFIG", lambda: box.update({"filesystem": {"rx": []}}))
+        assert "rx" in str(e)
+        assert box.run(["touch", other + "/b"]).exit_code == 0
+        assert box.run(["touch", other + "/c"], settings={"filesystem.ro": [other]}).exit_code != 0
+        assert sorted(os.listdir(other)) == ["a", "b"]
+
+
+def test_violations():
+    with agentbox.Manager(program=PROGRAM) as box:
+        result = box.run(["curl", "-sS", "--max-time", "30", "https://refused.example.com"])
+        assert result.exit_code != 0
+        found = [v for v in result.violations if v["host"] == "refused.example.com"]
+        assert found and found[0]["operation"] == "network" and found[0]["port"] == 443, result.violations
+        assert "--allow-domain" in found[0]["grant"]
+
+
+def test_threads():
+    with agentbox.Manager() as box:
+        results = [None] * 4
+
+        def work(i):
+            results[i] = box.run(f"echo {i}").stdout
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert results == [b"0\n", b"1\n", b"2\n", b"3\n"]
+
+
+for name, test in sorted(globals().items()):
+    if name.startswith("test_"):
+        test()
+        print("ok", name)
