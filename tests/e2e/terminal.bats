@@ -206,7 +206,7 @@ expect Killed
 send exit\r
 exit 0
 STEPS
-    within 1 nothing_left
+    within 5 nothing_left
 }
 
 @test "the outer terminal is as before, however the run ends" {
@@ -239,7 +239,7 @@ expect ready
 hangup
 exit 129
 STEPS
-    within 2 nothing_left
+    within 5 nothing_left
 }
 
 @test "nothing inside can type into the terminal outside" {
