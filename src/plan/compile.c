@@ -118,6 +118,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
         .unix_sockets = policy->unix_sockets,
         .nested = policy->nested && !inner, /* the outer one's filter decides */
         .offline = inner && policy->network != NETWORK_ALLOWED,
+        .deaf = !policy->local_binding,
     };
 
     plan->backend = request->backend;
