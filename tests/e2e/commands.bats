@@ -261,9 +261,26 @@ END
         echo "$attempt: $output"
         [ "$status" -ne 0 ]
     done
-    [ "$(inside "$BOX inside")" = "inside sandbox" ]
+    [ "$(box "${ROOM[@]}" -- "$BOX" inside)" = "inside sandbox" ]
     run inside "git reset --hard"
     [ "$status" -eq 126 ]
+}
+
+@test "why names the rule that decides about a command, and what takes it back" {
+    names
+    OPTIONS+=(--cmd ta=false --cmd git=@git --cmd cat="$O/wrap")
+    script "$O/wrap" <<<$'#!/bin/sh\necho wrapped'
+    run as_who "$BOX" why -C "$W" "${OPTIONS[@]}" exec ta
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"denied: exec $P/tool"*"rule:   commands ta=false"*"change: --cmd ta=true"* ]]
+    run as_who "$BOX" why -C "$W" "${OPTIONS[@]}" exec tb tool git cat
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"rule:   commands git=@git"*"stopped by its arguments"* ]]
+    [[ "$output" == *"rule:   commands cat=$O/wrap"*"the wrapper is run in its place"* ]]
+    run as_who "$BOX" why -C "$W" "${OPTIONS[@]}" write "$(command -v git)"
+    [ "$status" -eq 1 ]
+    [[ "$output" != *"change:"* ]]
 }
 
 @test "what is hidden stays hidden although a rule is about it" {
