@@ -74,6 +74,34 @@ script() {
     [ "$status" -eq 126 ]
 }
 
+@test "neither a descriptor nor a directory of one's own nor '..' looks like a name that was there" {
+    names
+    cat >"$X/forge.py" <<'END'
+import os, sys
+way, program = sys.argv[1:3]
+name = "/run/agentbox/../.." + program
+fd = os.open(program, os.O_PATH)
+calls = {
+    "interpreter": (name, ["x", name, "in"]),
+    "descriptor": (f"/proc/self/fd/{fd}", [str(fd), "in"]),
+    "empty": (fd, [str(fd), "in"]),
+    "closed": ("closed/x", ["closed/x", "in"]),
+}
+if way == "closed":
+    os.mkdir("closed")
+    os.symlink(program, "closed/x")
+    os.chmod("closed", 0o555)
+os.execve(*calls[way], os.environ)
+END
+    own "$X"
+    for way in interpreter descriptor empty closed; do
+        run box --cmd tool=false -- python3 "$X/forge.py" "$way" "$P/tool"
+        echo "$way: $status $output"
+        [ "$status" -eq 126 ]
+        [[ "$output" == *"agentbox: tool: blocked in this sandbox"* ]]
+    done
+}
+
 @test "all places of a command in PATH are covered" {
     names
     mkdir "$T/q"
@@ -234,7 +262,8 @@ END
         echo 1 >f && git add f && git commit -qm x && echo 2 >f && git reset -q --hard && [ "$(cat f)" = 1 ]'
     for line in "cd /tmp && git -C '$W/r' checkout f" "cd '$W/r' && git worktree add -q -b n /tmp/t && cd /tmp/t &&
         git branch -D main" "cd /tmp && GIT_DIR='$W/r/.git' git reset --hard" \
-        "git init -q /tmp/b && git -C /tmp/b config core.worktree '$W/r' && git -C /tmp/b clean -fdx"; do
+        "git init -q /tmp/b && git -C /tmp/b config core.worktree '$W/r' && git -C /tmp/b clean -fdx" \
+        "git init -q /tmp/c && cd /tmp/c && GIT_OBJECT_DIRECTORY='$W/r/.git/objects' git prune --expire=now"; do
         run inside "$line"
         echo "$line: $status $output"
         [ "$status" -eq 126 ]
