@@ -53,6 +53,17 @@ script() {
     [ ! -e "$W/file" ]
 }
 
+@test "places in PATH that are closed, no directories, relative or not there stop no run" {
+    mkdir "$T/closed"
+    chmod 000 "$T/closed"
+    own "$T/closed"
+    run box --env PATH="$T/closed:$W/file:$T/none:.::../w:$PATH" --cmd git=@git --cmd rm=false -- rm file
+    chmod 755 "$T/closed"
+    [ "$status" -eq 126 ]
+    [[ "$output" == *"rm: blocked in this sandbox"* ]]
+    [ "$(box --env PATH=/nowhere --cmd git=@git -- "$(command -v cat)" file)" = work ]
+}
+
 @test "other names of a blocked file keep working" {
     names
     run box --cmd ta=false -- ta in
@@ -162,7 +173,7 @@ END
 }
 
 @test "a script without a first line is the shell's" {
-    script "$O/wrap" <<<'echo "plain $1"'
+    script "$O/wrap" <<<$'preset:git 2>/dev/null\necho "plain $1"'
     [ "$(box --cmd cat="$O/wrap" -- cat x)" = "plain x" ]
 }
 

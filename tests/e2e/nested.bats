@@ -99,9 +99,25 @@ levels() {
     [[ "$output" == *"agentbox: git reset --hard"* ]]
 }
 
+@test "an inner rule about what an outer one hides or protects stops nothing and opens nothing" {
+    mkdir "$W/b"
+    echo secret-of-b | tee "$W/b/f" >"$W/b/g"
+    own "$W"
+    for outer in '' "$NATIVE"; do
+        for inner in --ro --rw --exclude; do
+            run levels 'cat b/f; echo no >b/f; echo no >b/g; echo ran' "$outer --exclude b/f --ro b/g" "$inner b/f $inner b/g"
+            echo "$outer $inner: $output"
+            [ "${lines[-1]}" = ran ]
+            [[ "$output" != *secret-of-b* ]]
+        done
+    done
+    [ "$(cat "$W/b/f" "$W/b/g")" = $'secret-of-b\nsecret-of-b' ]
+}
+
 @test "limits are only lowered" {
     [ "$(levels 'ulimit -n' '--fds 64' '')" = 64 ]
     [ "$(levels 'ulimit -n' '--fds 64' '--fds 32')" = 32 ]
+    [ "$(levels 'ulimit -Hn' '--fds 64' '--fds 128')" = 64 ]
 }
 
 @test "a name that an inner run protects cannot be made, and what is beside it can be changed" {
