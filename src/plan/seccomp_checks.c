@@ -272,6 +272,8 @@ struct seccomp_checks seccomp_watched_checks(enum seccomp_action action,
             return CHECKS(clone_asks, RET_ALLOW);
         if (action == SECCOMP_UNSHARE)
             return CHECKS(unshare_asks, RET_ALLOW);
+        if (action == SECCOMP_ABSENT)
+            return VERDICT(RET_ASK);
         return !plain.count && plain.otherwise == REFUSE ? VERDICT(RET_ASK) : plain;
     }
     switch (action) {

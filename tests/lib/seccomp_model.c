@@ -142,12 +142,13 @@ static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *
     static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,   SECCOMP_OPENAT,
                                        SECCOMP_CREAT, SECCOMP_CHMOD,  SECCOMP_FCHMODAT,
                                        SECCOMP_MKNOD, SECCOMP_MKNODAT };
-    static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE };
+    static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE,
+                                    SECCOMP_ABSENT };
     const uint32_t changes = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
     const uint32_t verdict = model_action(row->command, o, data);
 
     if (w->level == WATCH_TOLD)
-        return verdict == ERRNO(EPERM) && is_one_of(row->command, told, sizeof told);
+        return verdict != SECCOMP_RET_ALLOW && is_one_of(row->command, told, sizeof told);
     if (w->level > o->watch || verdict != SECCOMP_RET_ALLOW ||
         !is_one_of(row->command, watched, sizeof watched))
         return false;
