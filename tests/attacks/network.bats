@@ -98,6 +98,14 @@ refused_by_us() {
     [[ $output == *"CN = ok.test"* ]]
 }
 
+@test "A99 variant: something in front of the greeting does not hide it" {
+    local first
+    # An alert, change_cipher_spec, and a greeting of SSL 2, which has no name. `say` pauses after the request.
+    for first in '\x15\x03\x01\x00\x02\x01\x5a' '\x14\x03\x01\x00\x01\x01' '\x80\x2e\x01\x03\x01'; do
+        [[ $(say 3128 'CONNECT ok.test:443 HTTP/1.1\r\n\r\n' "$first" | xxd -p | tr -d '\n') == *15030300020270* ]]
+    done
+}
+
 @test "A102 A107 every request of a connection, a redirect's too" {
     run say 3128 "GET http://ok.test/hello HTTP/1.1\r\nHost: x\r\n\r\nGET http://evil.test:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\nConnection: close\r\n\r\n"
     [[ $output == *"200 OK"*hello*" 403 "*"not allowed"* ]]
