@@ -19,7 +19,8 @@
 #include "plan/seccomp.h"
 #include "policy/presets.h"
 
-#define COMPILE_HOSTNAME "agentbox"
+/* A name that every system can resolve: programs look up their own, and there is no name server. */
+#define COMPILE_HOSTNAME "localhost"
 
 static int32_t check_request(const struct plan_request *request, abx_error **err)
 {
@@ -118,6 +119,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
         .unix_sockets = policy->unix_sockets,
         .nested = policy->nested && !inner, /* the outer one's filter decides */
         .offline = inner && policy->network != NETWORK_ALLOWED,
+        .deaf = !policy->local_binding,
     };
 
     plan->backend = request->backend;

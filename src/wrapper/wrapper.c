@@ -20,6 +20,7 @@
 #include <linux/magic.h>
 #include <linux/stat.h>
 
+#include "plan/watch.h"
 #include "wrap/guard.h"
 #include "wrap/words.h"
 #include "wrapper/wrapper.h"
@@ -133,17 +134,28 @@ static void say(const char *text)
     (void)TRY3(__NR_write, 2, text, text_len(text));
 }
 
-static int refuse(const struct wrapper *w, const char *name, const char *what, const char *why,
-                  const char *instead)
+/* To the monitor, if there is one: the call itself does nothing (plan/watch.def). */
+static void tell_monitor(const char *word)
 {
-    char text[1024] = "agentbox: ";
+    uint64_t a[WATCH_COMMAND_MAX / sizeof(uint64_t)] = { 0 };
+    size_t len = text_len(word);
 
-    (void)w;
+    memcpy(a, word, len < sizeof a ? len : sizeof a);
+    (void)TRY6(__NR_nfsservctl, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static int refuse(const char *name, const char *what, const char *why, const char *instead)
+{
+    static const char from[] = "agentbox: ";
+    char text[1024] = "";
+
+    text_append(text, sizeof text, from);
     text_append(text, sizeof text, name);
     if (what) {
         text_append(text, sizeof text, " ");
         text_append(text, sizeof text, what);
     }
+    tell_monitor(text + sizeof from - 1);
     text_append(text, sizeof text, ": ");
     text_append(text, sizeof text, why);
     text_append(text, sizeof text, "\nhint: ");
@@ -240,13 +252,13 @@ static int run_script(const struct wrapper *w, const char *name, const char *scr
     return exec_failed(SHELL_FOR_ALL, r);
 }
 
-static int run_guarded(const struct wrapper *w, const char *guard)
+static int run_guarded(const struct wrapper *w, const struct wrapper_rule *r)
 {
     struct guard_verdict v;
-    size_t id = guard_find(guard);
+    size_t id = guard_find(r->action + 1);
 
     if (id == GUARD_COUNT)
-        return refuse(w, w->own, NULL, "its guard is unknown", "this is a fault of agentbox");
+        return refuse(r->name, NULL, "its guard is unknown", "this is a fault of agentbox");
     if (parent_is_real(w))
         return run_real(w);
     if (id == GUARD_GIT)
@@ -255,16 +267,16 @@ static int run_guarded(const struct wrapper *w, const char *guard)
         guard_judge(id, &(struct guard_call){ w->argc, w->argv, w->envp, 0 }, &v);
     if (v.action != GUARD_STOP)
         return run_real(w);
-    return refuse(w, w->own, v.what, v.why, v.instead);
+    return refuse(r->name, v.what, v.why, v.instead);
 }
 
 static int apply_rule(const struct wrapper *w, const struct wrapper_rule *r)
 {
     if (r->action[0] == WRAP_GUARD)
-        return run_guarded(w, r->action + 1);
+        return run_guarded(w, r);
     if (r->action[0] == WRAP_SCRIPT)
         return run_script(w, r->name, r->action + 1);
-    return refuse(w, r->name, NULL, "blocked in this sandbox",
+    return refuse(r->name, NULL, "blocked in this sandbox",
                   "the user's configuration says so (commands, --cmd); work without it");
 }
 
