@@ -4,34 +4,7 @@
 # What a run was refused: seen, explained, counted; and nothing that was not.
 
 load ../lib/e2e
-
-# records ARGUMENTS OF BOX: runs it, then one line for each record: operation, path or host:port,
-# call, rule, origin, count, grant; separated by '|'. What the command prints is in $X/out.
-records() {
-    : >"$X/r.json"
-    own "$X/r.json"
-    box --result "$X/r.json" "$@" >"$X/out" 2>&1 || :
-    python3 - "$X/r.json" <<'EOF'
-import json, sys
-for v in json.load(open(sys.argv[1]))["violations"]:
-    what = v["path"] or (f'{v["host"]}:{v["port"]}' if v["host"] else "")
-    print("|".join(str(v[k] or "") if k else what for k in
-                   ("operation", "", "detail", "rule", "origin", "count", "grant")))
-EOF
-}
-
-# field NAME: of the last run's result.
-field() {
-    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$X/r.json" "$1"
-}
-
-expect() {
-    if [ "$1" != "$2" ]; then
-        printf 'expected: %s\ngot:      %s\n' "$2" "$1"
-        cat "$X/out"
-        return 1
-    fi
-}
+load ../lib/violations
 
 # told PATH CALL GRANT ATTEMPT…: one record with that grant, and with it the attempt works.
 told() {
@@ -65,10 +38,6 @@ file-write|$O/g|renameat2|default|built-in|1|--rw $O"
         "file-write|$O/f|openat|default|built-in|1|--rw $O/f"
     expect "$(inside_records 'cd way/sub && "$P" create ../new')" \
         "file-write|$O/new|openat|default|built-in|1|--rw $O"
-}
-
-inside_records() {
-    records --env O="$O" --env W="$W" --env P="$PAYLOAD" --env ABX_TEXT="$1" -c 'eval "$ABX_TEXT"'
 }
 
 @test "protected names and rules of files are told with where they come from" {
@@ -297,10 +266,6 @@ assert b["cwd"] == sys.argv[2]' "$O/f" "$W"
     rm "$X/mine" && ln -s "$H/else" "$X/mine"
     not box --log "$X/mine" -- true
     [ ! -e "$H/else" ]
-}
-
-learn() {
-    (cd "$W" && "${AS[@]}" "$BOX" learn --approve yes "$@" 2>"$X/err")
 }
 
 @test "learn proposes the grants that a command needs, and with them it runs clean" {
