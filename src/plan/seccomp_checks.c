@@ -208,6 +208,8 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return CHECKS(init_ioctl_checks, REFUSE);
     case SECCOMP_INIT_OPENAT:
         return CHECKS(init_openat_checks, REFUSE);
+    case SECCOMP_LISTEN:
+        return VERDICT(o->deaf ? REFUSE : RET_ALLOW);
     case SECCOMP_MKNOD:
         return CHECKS(mknod_checks, RET_ALLOW);
     case SECCOMP_MKNODAT:

@@ -97,6 +97,8 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
                         a1 == SECCOMP_IOCTL_NOTIF_SEND);
     case SECCOMP_INIT_OPENAT:
         return allow_if(a2 & O_PATH);
+    case SECCOMP_LISTEN:
+        return allow_if(!o->deaf);
     case SECCOMP_MKNOD:
         return allow_if(!S_ISBLK(a1) && !S_ISCHR(a1) && !(a1 & MODEL_SETID));
     case SECCOMP_MKNODAT:
@@ -319,17 +321,17 @@ static void oracle_open(struct oracle *o, unsigned flags, unsigned mode)
 static void oracle_row(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
-    bool nested = o->target.options.nested;
+    bool nested = o->target.options.nested, deaf = o->target.options.deaf;
 
     switch (action) {
     case SECCOMP_ALLOW:
-        return add_rule(o, yes, 0, NULL);
     case SECCOMP_DENY:
-        return add_rule(o, no, 0, NULL);
+        return add_rule(o, action == SECCOMP_ALLOW ? yes : no, 0, NULL);
     case SECCOMP_ABSENT:
         return add_rule(o, SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_NESTED:
-        return add_rule(o, nested ? yes : no, 0, NULL);
+    case SECCOMP_LISTEN:
+        return add_rule(o, (action == SECCOMP_NESTED ? nested : !deaf) ? yes : no, 0, NULL);
     case SECCOMP_OPENAT2:
     case SECCOMP_CLONE3:
         return add_rule(o, nested ? yes : SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
