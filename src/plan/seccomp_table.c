@@ -58,6 +58,8 @@ struct seccomp_target seccomp_target_at(uint32_t program)
 
     if (t.init)
         return t;
+    t.options.deaf = program >= SECCOMP_PROGRAM_DEAF;
+    program %= SECCOMP_PROGRAM_DEAF;
     t.options.unix_sockets = program & 1u;
     if (program < SECCOMP_PROGRAM_WATCH(false, WATCH_WRITES)) {
         t.options.nested = program & 2u;
