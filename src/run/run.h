@@ -80,6 +80,7 @@ struct run {
     bool logged;
     uint64_t cpu_seconds;   /* limit of each process; 0: none */
     struct run_rest unused; /* a launcher that was started early and did not fit */
+    struct run_mac *mac;    /* macOS: run/mac.h; NULL elsewhere */
 };
 
 void run_init(struct run *r);
