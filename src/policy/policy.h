@@ -79,6 +79,7 @@ struct policy {
     const struct policy_port *ports; /* published */
     size_t port_count;
     bool unix_sockets;
+    bool local_binding; /* it may listen */
     bool nested;
     uint32_t watch;                                               /* "monitor", as in its words */
     bool strict;                                                  /* fallbackPolicy */
