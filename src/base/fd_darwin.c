@@ -6,21 +6,16 @@
  * what comes behind it must be a directory. O_EVTONLY asks for no access to the file; a socket
  * cannot be opened at all.
  *
- * There are no sealed files in memory: fd_memfd returns one that has no name any more, which only
- * who gets the descriptor can reach.
+ * There are no sealed files in memory, so no fd_memfd: run/spawn_darwin.c has what macOS offers.
  */
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/attr.h>
 #include <unistd.h>
-
-#include "base/io.h"
 
 void fd_close(int fd)
 {
@@ -92,23 +87,4 @@ int fd_real_path(int fd, struct buf *path)
         return 0;
     path->len = 0;
     return real[1] ? buf_puts(path, real) : 0;
-}
-
-int fd_memfd(const char *name, const void *bytes, size_t len, bool executable)
-{
-    const char *tmp = getenv("TMPDIR");
-    char path[PATH_MAX];
-
-    if (executable)
-        return -ENOTSUP;
-    int n = snprintf(path, sizeof path, "%s/%s.XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp", name);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return -ENAMETOOLONG;
-    _fd_ int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int r = unlink(path) < 0 ? -errno : io_write_all(fd, bytes, len);
-    if (r < 0)
-        return r;
-    return lseek(fd, 0, SEEK_SET) < 0 ? -errno : TAKE_FD(fd);
 }

@@ -20,8 +20,4 @@ int ptrace(int request, pid_t pid, caddr_t address, int data);
 /* Directory entries, as readdir gets them: whole struct dirent, 0 at the end, or -1. */
 ssize_t __getdirentries64(int fd, void *buffer, size_t size, off_t *ret_position);
 
-/* Removes a tree, following no link. 0 or -1. */
-#define REMOVEFILE_RECURSIVE 1u
-int removefile(const char *path, void *state, uint32_t flags);
-
 #endif

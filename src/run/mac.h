@@ -18,6 +18,7 @@ struct run_mac {
 /* ---- spawn_darwin.c ---- */
 
 /* Makes what the launcher needs and starts it: keeper, status_fd, streams. */
-int32_t mac_spawn(struct run *r, const struct plan *plan, int *ret_lifeline, abx_error **err);
+int32_t mac_spawn(struct run *r, const struct plan *plan, const char *const *state_dirs,
+                  int *ret_lifeline, abx_error **err);
 
 #endif

@@ -27,6 +27,8 @@
 #include "run/stream.h"
 #include "run/violations.h"
 
+#define RUN_DIRECTORY "run" /* macOS: in the state directory, for files that lose their name */
+
 struct run;
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */

@@ -28,8 +28,8 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "darwin/clear.h"
 #include "darwin/host.h"
-#include "darwin/undeclared.h"
 #include "run/mac.h"
 
 int64_t run_now_ns(void)
@@ -208,8 +208,7 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
 {
     int lifeline = -1;
 
-    (void)state_dirs;
-    int32_t code = mac_spawn(r, plan, &lifeline, err);
+    int32_t code = mac_spawn(r, plan, state_dirs, &lifeline, err);
     if (code != ABX_OK)
         return code;
     (void)pthread_mutex_lock(&r->lock);
@@ -348,8 +347,8 @@ void run_done(struct run *r, struct run_rest *ret_rest)
         *ret_rest = rest;
     else if (ret_rest)
         *ret_rest = (struct run_rest){ .pidfd = -1 };
-    if (r->mac && r->mac->own_tmp) /* what a process of another session still holds stays */
-        (void)removefile(r->mac->tmp, NULL, REMOVEFILE_RECURSIVE);
+    if (r->mac && r->mac->own_tmp)
+        (void)clear_tree(AT_FDCWD, r->mac->tmp); /* what stays, macOS clears after some days */
     free(r->mac);
     r->mac = NULL;
     (void)pthread_mutex_lock(&r->lock);

@@ -13,14 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/io.h"
 #include "darwin/launch.h"
 #include "plan/codec.h"
+#include "probe/state.h"
 #include "run/mac.h"
 
 /* ---- what it is given ---- */
@@ -50,7 +53,36 @@ static int32_t make_tmp(struct run_mac *mac, const struct plan *plan, abx_error 
     return err_sys(err, ABX_E_IO, r < 0 ? r : -ENOENT, "look up '%s'", path);
 }
 
-static int32_t encode(const struct plan *plan, const char *tmp, int *ret_fd, abx_error **err)
+/*
+ * A file without a name, that holds these bytes. It has one for a moment, so it is made in the
+ * state directory, where no sandbox can write: whoever opened it then could change what the
+ * launcher is about to read.
+ */
+static int private_file(const char *const *state_dirs, const void *bytes, size_t len)
+{
+    char name[32];
+    int e = -ENOENT;
+
+    for (; *state_dirs; state_dirs++) {
+        _fd_ int dir = state_open(*state_dirs, RUN_DIRECTORY, true);
+        if (dir < 0) {
+            e = dir;
+            continue;
+        }
+        uint64_t random;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -EIO;
+        (void)snprintf(name, sizeof name, "%016llx", (unsigned long long)random);
+        _fd_ int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        e = fd < 0 || unlinkat(dir, name, 0) < 0 ? -errno : io_write_all(fd, bytes, len);
+        if (e == 0)
+            return TAKE_FD(fd);
+    }
+    return e;
+}
+
+static int32_t encode(const struct plan *plan, const char *tmp, const char *const *state_dirs,
+                      int *ret_fd, abx_error **err)
 {
     char variable[DARWIN_PATH_MAX + sizeof "TMPDIR="];
     const char **env = calloc((size_t)plan->env_count + 2, sizeof *env);
@@ -66,7 +98,7 @@ static int32_t encode(const struct plan *plan, const char *tmp, int *ret_fd, abx
         image = malloc(size);
     if (image) {
         plan_encode(&own, image, size);
-        fd = fd_memfd("agentbox-plan", image, size, false);
+        fd = private_file(state_dirs, image, size);
     }
     free(image);
     free((void *)env);
@@ -180,8 +212,8 @@ static int spawn(const char *path, const char *const *argv, const int fds[DARWIN
     return -e;
 }
 
-static int32_t fill_list(struct run *r, const struct plan *plan, int fds[DARWIN_FD_COUNT],
-                         int *ret_lifeline, abx_error **err)
+static int32_t fill_list(struct run *r, const struct plan *plan, const char *const *state_dirs,
+                         int fds[DARWIN_FD_COUNT], int *ret_lifeline, abx_error **err)
 {
     int status[2] = { -1, -1 }, lifeline[2] = { -1, -1 };
     int e = socket_pair(status);
@@ -194,17 +226,17 @@ static int32_t fill_list(struct run *r, const struct plan *plan, int fds[DARWIN_
     fds[DARWIN_FD_LIFELINE] = lifeline[1];
     if (e < 0)
         return err_sys(err, ABX_E_IO, e, "make a socket pair");
-    int32_t code = encode(plan, r->mac->tmp, &fds[DARWIN_FD_PLAN], err);
+    int32_t code = encode(plan, r->mac->tmp, state_dirs, &fds[DARWIN_FD_PLAN], err);
     if (code != ABX_OK)
         return code;
-    fds[DARWIN_FD_PROFILE] = fd_memfd("agentbox-profile", plan->profile, strlen(plan->profile),
-                                      false);
+    fds[DARWIN_FD_PROFILE] = private_file(state_dirs, plan->profile, strlen(plan->profile));
     if (fds[DARWIN_FD_PROFILE] < 0)
         return err_sys(err, ABX_E_IO, fds[DARWIN_FD_PROFILE], "hand over the profile");
     return open_streams(r, fds, err);
 }
 
-int32_t mac_spawn(struct run *r, const struct plan *plan, int *ret_lifeline, abx_error **err)
+int32_t mac_spawn(struct run *r, const struct plan *plan, const char *const *state_dirs,
+                  int *ret_lifeline, abx_error **err)
 {
     const char *const argv[] = { "abx-launcher", "run", r->mac->tmp, "0", NULL };
     struct image *image = r->mac->request.image;
@@ -217,7 +249,7 @@ int32_t mac_spawn(struct run *r, const struct plan *plan, int *ret_lifeline, abx
     if (code == ABX_OK)
         code = make_tmp(r->mac, plan, err);
     if (code == ABX_OK)
-        code = fill_list(r, plan, fds, &lifeline, err);
+        code = fill_list(r, plan, state_dirs, fds, &lifeline, err);
     if (code == ABX_OK) {
         int e = move_up(fds);
         if (e == 0)

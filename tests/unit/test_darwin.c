@@ -10,7 +10,14 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "darwin/canonical.h"
+#include "darwin/clear.h"
 #include "darwin/host.h"
 #include "darwin/logstream.h"
 #include "darwin/watch.h"
@@ -193,12 +200,60 @@ static void the_launcher_gets_the_runs_own_tmpdir_and_nothing_of_linux(void **st
     assert_string_equal(own.cwd, "/w");
 }
 
+static void put(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    (void)close(fd);
+}
+
+static void clearing_a_tree_follows_no_link(void **state)
+{
+    char dir[] = "/tmp/abx-clear.XXXXXX", old[PATH_MAX];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(mkdir("outside", 0700), 0);
+    put("outside/canary");
+    assert_int_equal(mkdir("tree", 0700), 0);
+    assert_int_equal(mkdir("tree/a", 0700), 0);
+    put("tree/a/file");
+    assert_int_equal(symlink("../../outside", "tree/a/link"), 0);
+    assert_int_equal(chmod("tree/a", 0), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "tree"), 0);
+    assert_int_equal(access("tree", F_OK), -1);
+    assert_int_equal(access("outside/canary", F_OK), 0);
+    assert_int_equal(symlink("outside", "tree"), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "tree"), 0); /* the link itself */
+    assert_int_equal(access("outside/canary", F_OK), 0);
+
+    /* Deeper than it goes: an error, and no descriptor is left. */
+    char deep[2 * CLEAR_MAX_DEPTH + 16] = "deep";
+    assert_int_equal(mkdir(deep, 0700), 0);
+    for (int i = 0; i < CLEAR_MAX_DEPTH + 4; i++) {
+        (void)strcat(deep, "/d");
+        assert_int_equal(mkdir(deep, 0700), 0);
+    }
+    assert_int_equal(clear_tree(AT_FDCWD, "deep"), -ENOTEMPTY);
+    assert_int_equal(chdir("deep/d/d/d/d/d/d/d/d"), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "d"), 0);
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "deep"), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "outside"), 0);
+    assert_int_equal(chdir(old), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_name_for_a_file),
         cmocka_unit_test(denials_are_read_from_the_log),
         cmocka_unit_test(a_run_ends_once_and_asks_first),
+        cmocka_unit_test(clearing_a_tree_follows_no_link),
         cmocka_unit_test(records_come_out_of_a_stream_whatever_its_pieces),
         cmocka_unit_test(the_launcher_gets_the_runs_own_tmpdir_and_nothing_of_linux),
     };

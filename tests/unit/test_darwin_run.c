@@ -20,11 +20,14 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "darwin/clear.h"
 #include "run/mac.h"
 
 #define WAIT_MS 60000 /* for what happens at once on any machine that is not broken */
 
 static char helper_dir[] = "/tmp/abx-darwin-run.XXXXXX";
+static char state_dir[64];
+static const char *const state_dirs[] = { "/proc/none", state_dir, NULL };
 
 static int make_helper(void **state)
 {
@@ -35,16 +38,14 @@ static int make_helper(void **state)
     if (!launcher || !mkdtemp(helper_dir))
         return -1;
     (void)snprintf(link, sizeof link, "%s/abx-launcher", helper_dir);
+    (void)snprintf(state_dir, sizeof state_dir, "%s/state", helper_dir);
     return symlink(launcher, link);
 }
 
 static int remove_helper(void **state)
 {
-    char link[64];
-
     (void)state;
-    (void)snprintf(link, sizeof link, "%s/abx-launcher", helper_dir);
-    return unlink(link) < 0 ? -1 : rmdir(helper_dir);
+    return clear_tree(AT_FDCWD, helper_dir);
 }
 
 /* Starts it; the run is pumped and ended by the caller. */
@@ -69,7 +70,7 @@ static int32_t start(struct run *r, struct image *image, const char *const *argv
         plan.argv_count++;
     run_init(r);
     assert_int_equal(run_launch(r, &q, err), ABX_OK);
-    return run_deliver(r, &plan, NULL, err);
+    return run_deliver(r, &plan, state_dirs, err);
 }
 
 static void pump_to_the_end(struct run *r)
@@ -201,7 +202,7 @@ static void a_directory_is_no_stream(void **state)
     q.image = &image;
     run_init(&r);
     assert_int_equal(run_launch(&r, &q, &err), ABX_OK);
-    assert_int_equal(run_deliver(&r, &plan, NULL, &err), ABX_E_INVALID);
+    assert_int_equal(run_deliver(&r, &plan, state_dirs, &err), ABX_E_INVALID);
     run_done(&r, NULL);
     (void)close(q.stdio[0]);
     image_done(&image);
