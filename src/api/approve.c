@@ -14,11 +14,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
 
 #include "api/judge.h"
 #include "base/str.h"
+#include "base/wake.h"
 #include "probe/approvals.h"
 #include "probe/refusals.h"
 #include "probe/state.h"
@@ -240,7 +240,8 @@ static enum answer ask_approver(struct asking *a)
         return ANSWER_NOBODY;
     if ((hooks->flags & ABX_LIMIT_QUESTIONS) && is_flood())
         return ANSWER_FLOOD;
-    a->question->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const int wake = wake_open();
+    a->question->fd = MAX_OF(wake, -1);
     publish_question(a, true);
     int32_t said = hooks->approve(hooks->user, a->question);
     publish_question(a, false);

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,6 +24,7 @@
 #include "api/internal.h"
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/wake.h"
 #include "net/bridge.h"
 #include "net/host.h"
 
@@ -43,7 +43,7 @@ struct abx_bridge {
     dev_t device; /* of the socket's file */
     ino_t inode;
     pthread_t thread;
-    int wake; /* an eventfd */
+    int wake; /* base/wake.h */
 
     pthread_mutex_t lock; /* the rest */
     pthread_cond_t changed;
@@ -62,10 +62,9 @@ struct abx_bridge {
 static void woken(struct loop_io *io, unsigned events)
 {
     abx_bridge *b = CONTAINER_OF(io, abx_bridge, wake_io);
-    uint64_t count;
 
     (void)events;
-    (void)!read(io->fd, &count, sizeof count);
+    wake_clear(io->fd);
     (void)pthread_mutex_lock(&b->lock);
     bool cut = b->cut;
     (void)pthread_mutex_unlock(&b->lock);
@@ -239,8 +238,8 @@ int32_t abx_bridge_new(const abx_bridge_options *options, abx_bridge **ret_bridg
     b->owner = getpid();
     (void)pthread_mutex_init(&b->lock, NULL);
     cond_init(&b->changed);
-    b->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int32_t code = b->wake < 0 ? err_sys(err, ABX_E_IO, -errno, "make a bridge")
+    b->wake = wake_open();
+    int32_t code = b->wake < 0 ? err_sys(err, ABX_E_IO, b->wake, "make a bridge")
                                : read_options(b, &o, err);
     if (code != ABX_OK) {
         abx_bridge_free(b);
@@ -302,12 +301,10 @@ int32_t abx_bridge_start(abx_bridge *b, abx_error **err)
 /* With the lock. */
 static void ask(abx_bridge *b, bool cut)
 {
-    const uint64_t one = 1;
-
     b->stop = true;
     b->cut = b->cut || cut;
     if (b->state == BRIDGE_RUNS)
-        (void)!write(b->wake, &one, sizeof one);
+        wake_signal(b->wake);
 }
 
 /* With the lock: until it has ended, or the time has come. */

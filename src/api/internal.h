@@ -74,7 +74,7 @@ struct abx_manager {
     bool closed;
     bool has_thread, stop_thread;
     pthread_t thread;
-    int wake_fd; /* eventfd: the thread looks at stop_thread */
+    int wake_fd; /* base/wake.h: the thread looks at stop_thread */
 };
 
 /* A run that abx_manager_close has to end. */
@@ -144,7 +144,7 @@ struct abx_process {
     struct active active;
     struct net_run *net; /* NULL: not filtered */
     int epoll_fd;        /* of this run's descriptors and of done_fd; in the manager's */
-    int done_fd;         /* eventfd: readable from the end on, when the others are closed */
+    int done_fd;         /* readable from the end on, when the others are closed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool finished;
@@ -157,7 +157,7 @@ struct abx_result {
     bool timed_out, canceled, sandboxed;
     int64_t duration_ns, user_ns, system_ns, max_rss;
     uint32_t layers;
-    const char *enforced[LAYER_COUNT + 1];
+    const char *enforced[LAYER_NAME_COUNT + 1];
     bool monitor, reads; /* what was watched */
     struct violations violations;
     struct {
@@ -279,6 +279,6 @@ int32_t log_open(const char *path, int *ret_fd, abx_error **err);
 /* m may be gone (NULL); it keeps the log. */
 int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required, abx_result **ret,
                         abx_error **err);
-extern const char *const layer_names[LAYER_COUNT];
+extern const char *const layer_names[LAYER_NAME_COUNT];
 
 #endif

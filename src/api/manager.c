@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
+#include "base/wake.h"
 
 const char *abx_version(void)
 {
@@ -360,8 +360,10 @@ static int start_thread(abx_manager *m)
     struct epoll_event event = { .events = EPOLLIN };
     sigset_t all, old;
 
-    m->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (m->wake_fd < 0 || epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->wake_fd, &event) < 0)
+    m->wake_fd = wake_open();
+    if (m->wake_fd < 0)
+        return m->wake_fd;
+    if (epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->wake_fd, &event) < 0)
         return -errno;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -373,15 +375,12 @@ static int start_thread(abx_manager *m)
 
 static void stop_thread(abx_manager *m)
 {
-    const uint64_t one = 1;
-
     if (!m->has_thread)
         return;
     (void)pthread_mutex_lock(&m->lock);
     m->stop_thread = true;
     (void)pthread_mutex_unlock(&m->lock);
-    if (write(m->wake_fd, &one, sizeof one) != (ssize_t)sizeof one)
-        return; /* cannot be: the counter is far from full */
+    wake_signal(m->wake_fd);
     (void)pthread_join(m->thread, NULL);
     m->has_thread = false;
 }

@@ -191,5 +191,7 @@ int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_er
 
     if (c->plan->hold_count && state_prepare(state_dirs, "held"))
         is_new = true;
+    if (c->plan->profile && state_prepare(state_dirs, RUN_DIRECTORY))
+        is_new = true;
     return is_new ? command_compile(c, err) : ABX_OK;
 }

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "api/internal.h"
 #include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
+#include "base/wake.h"
 
 /* A command that may be started: wrapped by this manager, or new and then its policy is built. */
 static int32_t claim(abx_manager *m, abx_command *c, bool may_be_new, abx_error **err)
@@ -90,7 +90,7 @@ static int watch_fds(abx_process *p)
 {
     struct epoll_event event = { .events = EPOLLIN };
 
-    p->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->done_fd = wake_open();
     p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (p->done_fd < 0 || p->epoll_fd < 0)
         return -errno;
@@ -107,14 +107,11 @@ static int watch_fds(abx_process *p)
 /* With p->lock held: the run is over, and whoever waits or polls learns it. */
 static void finish_locked(abx_process *p)
 {
-    const uint64_t one = 1;
-
     if (p->finished)
         return;
     p->finished = true;
     (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
-    if (write(p->done_fd, &one, sizeof one) != (ssize_t)sizeof one)
-        return; /* cannot be: the counter is 0 */
+    wake_signal(p->done_fd);
     net_leave(p->net, &p->run.violations);
     manager_leave(p->manager, &p->active);
     (void)pthread_cond_broadcast(&p->changed);

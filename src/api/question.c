@@ -8,12 +8,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "api/judge.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/wake.h"
 #include "classify/key.h"
 #include "probe/named.h"
 
@@ -142,10 +142,7 @@ void question_freep(abx_question **q)
 
 void question_wake(const abx_question *q)
 {
-    const uint64_t one = 1;
-
-    if (q->fd >= 0 && write(q->fd, &one, sizeof one) != (ssize_t)sizeof one)
-        return; /* cannot be: the counter is far from full */
+    wake_signal(q->fd);
 }
 
 /* ---- public ---- */

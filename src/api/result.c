@@ -8,11 +8,11 @@
 
 #define EXIT_TIMED_OUT 124
 
-const char *const layer_names[LAYER_COUNT] = {
+const char *const layer_names[LAYER_NAME_COUNT] = {
     [LAYER_USERNS] = "userns",     [LAYER_MOUNTS] = "mounts",     [LAYER_PIDNS] = "pidns",
     [LAYER_NETNS] = "netns",       [LAYER_IPCNS] = "ipcns",       [LAYER_UTSNS] = "utsns",
     [LAYER_CGROUPNS] = "cgroupns", [LAYER_LANDLOCK] = "landlock", [LAYER_SECCOMP] = "seccomp",
-    [LAYER_LIMITS] = "limits",
+    [LAYER_LIMITS] = "limits",     [LAYER_SEATBELT] = "seatbelt",
 };
 
 static void set_status(abx_result *r, const struct run *run)
@@ -68,7 +68,7 @@ int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required
     r->monitor = run->start.value != 0;
     r->reads = r->monitor && run->watch.level == WATCH_LEARN;
     r->sandboxed = required != 0 && (required & ~r->layers) == 0;
-    for (uint32_t i = 0, n = 0; i < LAYER_COUNT; i++)
+    for (uint32_t i = 0, n = 0; i < LAYER_NAME_COUNT; i++)
         if (r->layers & LAYER_BIT(i))
             r->enforced[n++] = layer_names[i];
     for (int i = 1; i < 3; i++) {

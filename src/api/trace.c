@@ -79,7 +79,7 @@ void trace_plan(const abx_command *c)
         say(m, &line);
     }
     (void)buf_puts(&line, "layers:");
-    for (uint32_t i = 0; i < LAYER_COUNT; i++)
+    for (uint32_t i = 0; i < LAYER_NAME_COUNT; i++)
         if (c->plan->layers & LAYER_BIT(i))
             (void)buf_printf(&line, " %s", plan_layer_name(i));
     say(m, &line);

@@ -3,6 +3,7 @@
 #ifndef ABX_BASE_FD_H
 #define ABX_BASE_FD_H
 
+#include "base/buf.h"
 #include "base/defs.h"
 
 void fd_close(int fd); /* keeps errno; negative is fine */
@@ -15,6 +16,14 @@ void fd_closep(int *fd);
  * tells). Paths longer than PATH_MAX are walked in pieces.
  */
 int fd_open_path(int dirfd, const char *path);
+/*
+ * Where files have more than one spelling (macOS: case, normal form, firmlinks), the one that the
+ * kernel compares: the name of an entry (name itself, or room), and the path of what fd is (left as
+ * it is where it cannot be told). 0 or -ENOMEM.
+ */
+#define FD_NAME_ROOM 1024
+const char *fd_entry_name(int dirfd, const char *name, char room[FD_NAME_ROOM]);
+int fd_real_path(int fd, struct buf *path);
 /* A sealed file in memory that holds these bytes, offset 0: nobody can change it any more. */
 int fd_memfd(const char *name, const void *bytes, size_t len, bool executable);
 

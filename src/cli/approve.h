@@ -15,7 +15,7 @@ enum approve_mode {
 
 struct approver {
     enum approve_mode mode;
-    int signals;                   /* a signalfd that says when the user wants to stop; -1: none */
+    int signals;                   /* cli/signals.h; says when the user wants to stop; -1: none */
     const char *hint;              /* why nobody was asked, and what to do; NULL: somebody was */
     struct network_asker *network; /* hosts to ask about */
 };

@@ -8,12 +8,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/str.h"
 #include "cli/proxy_options.h"
 #include "cli/run_options.h"
+#include "cli/signals.h"
 #include "net/role.h"
 
 #define STOP_MS 5500 /* a little more than the proxy gives its connections */
@@ -239,15 +239,9 @@ static int run_proxy(const struct proxy_words *w, const abx_config *config, int 
 
 int cli_open_signals(void)
 {
-    sigset_t set;
+    static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
 
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-        return -1;
-    return signalfd(-1, &set, SFD_CLOEXEC);
+    return signals_open(ending, ARRAY_LEN(ending));
 }
 
 CLI_COMMAND(proxy)

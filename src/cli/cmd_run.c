@@ -8,24 +8,19 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "cli/memory.h"
 #include "cli/plan.h"
 #include "cli/report.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
-
-#define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
 
 static const int relayed[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
@@ -38,17 +33,6 @@ struct session {
     struct network_asker *network;
     abx_result *result; /* once it has ended */
 };
-
-static int open_signals(void)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < ARRAY_LEN(relayed); i++)
-        (void)sigaddset(&set, relayed[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 /* This program stops as its command did; returns when somebody continues it. */
 static void stop_self(struct session *s)
@@ -77,10 +61,8 @@ static void on_signal(struct session *s, int number)
 
 static void read_signals(struct session *s)
 {
-    struct signalfd_siginfo info;
-
-    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        on_signal(s, (int)info.ssi_signo);
+    for (int number = signals_next(s->signals); number; number = signals_next(s->signals))
+        on_signal(s, number);
 }
 
 /* Waits for one thing to happen and handles it. */
@@ -221,39 +203,13 @@ static int32_t set_terminal(abx_command *command, bool terminal, abx_error **err
     return code;
 }
 
-/* Of this program, wherever it was loaded. */
-extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
-
-/*
- * From now on this is one of the processes that only wait, perhaps for days, perhaps for its end in
- * a moment: it keeps what it needs. The program's own pages come back from the page cache as they
- * are used; what is not mapped at the end need not be unmapped then.
- */
-static void give_memory_back(void)
-{
-    const uintptr_t base = (uintptr_t)&__ehdr_start;
-    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(base + __ehdr_start.e_phoff);
-    const uintptr_t page = (uintptr_t)getauxval(AT_PAGESZ) - 1;
-
-    (void)malloc_trim(0);
-    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
-        const ElfW(Phdr) *h = &headers[i];
-        const uintptr_t from = base + h->p_vaddr, to = from + h->p_memsz;
-
-        if (h->p_type == PT_LOAD && !(h->p_flags & PF_W))
-            (void)madvise((void *)(from & ~page), (to & ~page) - (from & ~page), MADV_DONTNEED);
-    }
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~page;
-    (void)madvise((void *)(here - STACK_USED), STACK_USED - page - 1, MADV_DONTNEED);
-}
-
 static int run_session(struct run_options *o, struct session *s)
 {
     static struct terminal terminal;
     abx_error *err = NULL;
     abx_result *result = NULL;
 
-    give_memory_back();
+    memory_give_back();
     if (abx_process_tty_fd(s->process) >= 0) {
         s->terminal = &terminal;
         terminal_open(&terminal, abx_process_tty_fd(s->process));
@@ -286,7 +242,7 @@ static int run_command(struct run_options *o)
     int code = open_result(o);
     if (code != 0)
         return code;
-    s.signals = o->approver.signals = open_signals();
+    s.signals = o->approver.signals = signals_open(relayed, ARRAY_LEN(relayed));
     if (set_terminal(o->command, terminal_usable(), &err) != ABX_OK ||
         abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK) {
         cli_flush_notices();
@@ -301,14 +257,11 @@ static int run_command(struct run_options *o)
     exit(run_session(o, &s));
 }
 
-/* A plan grows the heap step by step, and then gives it back: once each is enough. */
-#define HEAP_STEP (1 << 20)
-
 CLI_COMMAND(run)
 {
     struct run_options o;
-    (void)mallopt(M_TOP_PAD, HEAP_STEP);
-    (void)mallopt(M_TRIM_THRESHOLD, 4 * HEAP_STEP);
+
+    memory_prepare();
     int code = run_options_read(&o, command, argc, argv, RUN_PROGRAM);
 
     if (code == 0 && o.help)

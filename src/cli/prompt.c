@@ -11,11 +11,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "cli/signals.h"
 
 struct prompt {
     const struct prompt_request *q;
@@ -81,10 +81,10 @@ static bool suspend(struct prompt *p)
 /* False: the user wants to end this. */
 static bool read_signals(struct prompt *p)
 {
-    struct signalfd_siginfo info;
+    int number;
 
-    while (read(p->q->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        switch (info.ssi_signo) {
+    while ((number = signals_next(p->q->signals)) != 0) {
+        switch (number) {
         case SIGTSTP:
             if (!suspend(p))
                 return false;
@@ -93,7 +93,7 @@ static bool read_signals(struct prompt *p)
         case SIGTERM:
         case SIGHUP:
         case SIGQUIT:
-            p->signal = (int)info.ssi_signo;
+            p->signal = number;
             return false;
         default:
             break;

@@ -14,7 +14,7 @@
 struct prompt_request {
     const char *text; /* shown again after Ctrl-Z; escaped */
     size_t text_len;
-    int signals; /* a signalfd; the first that ends a run ends the question. -1: none */
+    int signals; /* cli/signals.h; the first that ends a run ends the question. -1: none */
     int fd;      /* something else to wait for; -1: nothing */
     bool (*serve)(void *user);      /* fd is readable; false: nobody needs an answer any more */
     int64_t (*left_ms)(void *user); /* until the time is up; negative, or NULL: no limit */

@@ -18,14 +18,14 @@ const char *plan_backend_name(uint32_t backend)
 
 const char *plan_layer_name(uint32_t layer)
 {
-    static const char *const names[LAYER_COUNT] = {
+    static const char *const names[LAYER_NAME_COUNT] = {
         [LAYER_USERNS] = "userns",     [LAYER_MOUNTS] = "mounts",     [LAYER_PIDNS] = "pidns",
         [LAYER_NETNS] = "netns",       [LAYER_IPCNS] = "ipcns",       [LAYER_UTSNS] = "utsns",
         [LAYER_CGROUPNS] = "cgroupns", [LAYER_LANDLOCK] = "landlock", [LAYER_SECCOMP] = "seccomp",
-        [LAYER_LIMITS] = "limits",
+        [LAYER_LIMITS] = "limits",     [LAYER_SEATBELT] = "seatbelt",
     };
 
-    return layer < LAYER_COUNT ? names[layer] : "?";
+    return layer < LAYER_NAME_COUNT ? names[layer] : "?";
 }
 
 const char *plan_mount_name(uint32_t kind)
@@ -145,7 +145,7 @@ static void text_header(const struct plan *p, struct buf *b)
     (void)buf_puts(b, "\nin: ");
     put_escaped(b, p->cwd);
     (void)buf_puts(b, "\nlayers:");
-    for (uint32_t i = 0; i < LAYER_COUNT; i++)
+    for (uint32_t i = 0; i < LAYER_NAME_COUNT; i++)
         if (p->required & LAYER_BIT(i))
             (void)buf_printf(b, " %s%s", plan_layer_name(i),
                              p->layers & LAYER_BIT(i) ? "" : "(missing)");
@@ -218,7 +218,7 @@ static void json_layers(struct json *j, const char *key, uint32_t layers)
 {
     json_key(j, key);
     json_array(j);
-    for (uint32_t i = 0; i < LAYER_COUNT; i++)
+    for (uint32_t i = 0; i < LAYER_NAME_COUNT; i++)
         if (layers & LAYER_BIT(i))
             json_str(j, plan_layer_name(i));
     json_array_end(j);

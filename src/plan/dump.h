@@ -15,7 +15,7 @@ int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, 
 
 /* "native", "landlock" */
 const char *plan_backend_name(uint32_t backend);
-/* "mounts", "landlock", …; "?" beyond LAYER_COUNT. */
+/* "mounts", "landlock", …; "?" beyond LAYER_NAME_COUNT. */
 const char *plan_layer_name(uint32_t layer);
 /* "bind-rw", "mask-dir", … */
 const char *plan_mount_name(uint32_t kind);

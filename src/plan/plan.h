@@ -25,7 +25,9 @@ enum plan_layer {
     LAYER_LANDLOCK,
     LAYER_SECCOMP,
     LAYER_LIMITS,
-    LAYER_COUNT,
+    LAYER_COUNT,                  /* of Linux */
+    LAYER_SEATBELT = LAYER_COUNT, /* of macOS, which has this one and the limits */
+    LAYER_NAME_COUNT,
 };
 #define LAYER_BIT(layer) (UINT32_C(1) << (layer))
 
@@ -161,7 +163,9 @@ struct plan {
     const struct plan_hold *holds; /* for the host only; not in the encoded form */
     const char *const *secrets;    /* names of variables that were taken away; likewise */
     uint32_t secret_count;
-    uint32_t watch;            /* enum watch_level (watch.h): with watch_filter, if it can */
+    const char *profile; /* macOS: the Seatbelt text, NULL elsewhere; likewise */
+    const char *tmp;     /* … and where its temporary files are; NULL: a directory of the run */
+    uint32_t watch;      /* enum watch_level (watch.h): with watch_filter, if it can */
     struct plan_filter filter; /* of the command */
     struct plan_filter watch_filter;
     struct plan_filter init_filter; /* of pid 1 */

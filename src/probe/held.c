@@ -42,7 +42,7 @@ static bool is_it(struct hold_entry *entry, const void *data)
 {
     const struct stat *st = data;
 
-    return entry->dev == st->st_dev && entry->ino == st->st_ino;
+    return entry->dev == (uint64_t)st->st_dev && entry->ino == st->st_ino;
 }
 
 static bool is_registered(const struct stat *parent, const struct stat *st)

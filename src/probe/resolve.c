@@ -184,12 +184,14 @@ static int enter(struct resolver *s, const char *name)
     if (fd < 0)
         return errno == ENOTDIR || errno == ELOOP ? enter_other(s, name) : -errno;
     replace_fd(s, fd);
-    return append(s, name);
+    int r = append(s, name);
+    return r < 0 ? r : fd_real_path(fd, &s->path);
 }
 
 static int step(struct resolver *s, const char *text, size_t len)
 {
-    char *name = arena_strndup(s->arena, text, len);
+    const char *name = arena_strndup(s->arena, text, len);
+    char room[FD_NAME_ROOM];
     int r;
 
     if (!name)
@@ -198,6 +200,8 @@ static int step(struct resolver *s, const char *text, size_t len)
         return 0;
     if (len == 2 && name[0] == '.' && name[1] == '.')
         return go_up(s);
+    if (!s->missing)
+        name = fd_entry_name(s->fd, name, room);
     r = enter(s, name);
     if (r == -ENOENT)
         return add_missing(s, name);
@@ -268,6 +272,7 @@ bool resolve_is_absent(const struct resolve_base *base, const char *text)
 static bool resolve_name(struct arena *arena, const struct resolve_base *base, const char *name,
                          struct resolved *ret)
 {
+    char room[FD_NAME_ROOM];
     struct stat st;
 
     if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
@@ -281,6 +286,8 @@ static bool resolve_name(struct arena *arena, const struct resolve_base *base, c
     if (exists && S_ISLNK(st.st_mode))
         return false;
     exists = exists && !held_counts_as_absent(base->fd, &st);
+    if (exists)
+        name = fd_entry_name(base->fd, name, room);
     struct resolved found = { .path = path_join(arena, base->path, name), .exists = exists };
     if (exists) {
         found.is_dir = S_ISDIR(st.st_mode);

@@ -27,6 +27,8 @@
 #include "run/stream.h"
 #include "run/violations.h"
 
+#define RUN_DIRECTORY "run" /* macOS: in the state directory, for files that lose their name */
+
 struct run;
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */
@@ -80,6 +82,7 @@ struct run {
     bool logged;
     uint64_t cpu_seconds;   /* limit of each process; 0: none */
     struct run_rest unused; /* a launcher that was started early and did not fit */
+    struct run_mac *mac;    /* macOS: run/mac.h; NULL elsewhere */
 };
 
 void run_init(struct run *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pure half of src/darwin: names of files, lines of the log, who ends whom. */
+/* The pure half of src/darwin: names of files, lines of the log, who ends whom, the host's side. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -10,7 +10,15 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "darwin/canonical.h"
+#include "darwin/clear.h"
+#include "darwin/host.h"
 #include "darwin/logstream.h"
 #include "darwin/watch.h"
 
@@ -136,12 +144,118 @@ static void a_run_ends_once_and_asks_first(void **state)
     assert_true(w.is_over);
 }
 
+static void records_come_out_of_a_stream_whatever_its_pieces(void **state)
+{
+    struct status_msg sent[3] = { { .kind = STATUS_TTY }, { .kind = STATUS_STARTED, .value = 7 } };
+
+    (void)state;
+    sent[2].kind = STATUS_FAILED;
+    memset(sent[2].step, 'x', sizeof sent[2].step); /* without a NUL, as no launcher sends it */
+    memset(sent[2].text, 'y', sizeof sent[2].text);
+    for (size_t piece = 1; piece <= sizeof sent; piece += 13) {
+        struct inbox inbox = { .have = 0 };
+        size_t done = 0, got = 0;
+        while (done < sizeof sent) {
+            size_t room;
+            void *to = inbox_room(&inbox, &room);
+            size_t n = MIN_OF(MIN_OF(piece, room), sizeof sent - done);
+            assert_true(room > 0 && room <= sizeof inbox.msg);
+            memcpy(to, (const char *)sent + done, n);
+            done += n;
+            if (!inbox_add(&inbox, n))
+                continue;
+            assert_int_equal(inbox.msg.kind, sent[got].kind);
+            assert_int_equal(inbox.msg.value, sent[got].value);
+            assert_true(strlen(inbox.msg.step) < sizeof inbox.msg.step);
+            assert_true(strlen(inbox.msg.text) < sizeof inbox.msg.text);
+            got++;
+        }
+        assert_int_equal(got, 3);
+        assert_int_equal(inbox.have, 0);
+    }
+}
+
+static void the_launcher_gets_the_runs_own_tmpdir_and_nothing_of_linux(void **state)
+{
+    static const char *const env[] = { "A=1", "TMPDIR=/tmp", "TMPDIRX=2", NULL };
+    static const struct mount_op mount = { .kind = MOUNT_PROC, .path = "/proc", .text = "" };
+    const struct plan plan = { .env = env,
+                               .env_count = 3,
+                               .mounts = &mount,
+                               .mount_count = 1,
+                               .hold_count = 1,
+                               .filter = { .count = 3 },
+                               .cwd = "/w" };
+    const char *room[5];
+    struct plan own;
+
+    (void)state;
+    host_plan(&plan, "TMPDIR=/private/x", room, &own);
+    assert_int_equal(own.env_count, 3);
+    assert_string_equal(own.env[0], "A=1");
+    assert_string_equal(own.env[1], "TMPDIRX=2");
+    assert_string_equal(own.env[2], "TMPDIR=/private/x");
+    assert_null(own.env[3]);
+    assert_int_equal(own.mount_count + own.hold_count + own.filter.count, 0);
+    assert_string_equal(own.cwd, "/w");
+}
+
+static void put(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    (void)close(fd);
+}
+
+static void clearing_a_tree_follows_no_link(void **state)
+{
+    char dir[] = "/tmp/abx-clear.XXXXXX", old[PATH_MAX];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(mkdir("outside", 0700), 0);
+    put("outside/canary");
+    assert_int_equal(mkdir("tree", 0700), 0);
+    assert_int_equal(mkdir("tree/a", 0700), 0);
+    put("tree/a/file");
+    assert_int_equal(symlink("../../outside", "tree/a/link"), 0);
+    assert_int_equal(chmod("tree/a", 0), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "tree"), 0);
+    assert_int_equal(access("tree", F_OK), -1);
+    assert_int_equal(access("outside/canary", F_OK), 0);
+    assert_int_equal(symlink("outside", "tree"), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "tree"), 0); /* the link itself */
+    assert_int_equal(access("outside/canary", F_OK), 0);
+
+    /* Deeper than it goes: an error, and no descriptor is left. */
+    char deep[2 * CLEAR_MAX_DEPTH + 16] = "deep";
+    assert_int_equal(mkdir(deep, 0700), 0);
+    for (int i = 0; i < CLEAR_MAX_DEPTH + 4; i++) {
+        (void)strcat(deep, "/d");
+        assert_int_equal(mkdir(deep, 0700), 0);
+    }
+    assert_int_equal(clear_tree(AT_FDCWD, "deep"), -ENOTEMPTY);
+    assert_int_equal(chdir("deep/d/d/d/d/d/d/d/d"), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "d"), 0);
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "deep"), 0);
+    assert_int_equal(clear_tree(AT_FDCWD, "outside"), 0);
+    assert_int_equal(chdir(old), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_name_for_a_file),
         cmocka_unit_test(denials_are_read_from_the_log),
         cmocka_unit_test(a_run_ends_once_and_asks_first),
+        cmocka_unit_test(clearing_a_tree_follows_no_link),
+        cmocka_unit_test(records_come_out_of_a_stream_whatever_its_pieces),
+        cmocka_unit_test(the_launcher_gets_the_runs_own_tmpdir_and_nothing_of_linux),
     };
 
     return cmocka_run_group_tests_name("darwin", tests, NULL, NULL);

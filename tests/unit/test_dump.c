@@ -120,11 +120,11 @@ static void full_buffer_is_reported(void **state)
 static void names_cover_every_value(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < LAYER_COUNT; i++)
+    for (uint32_t i = 0; i < LAYER_NAME_COUNT; i++)
         assert_string_not_equal(plan_layer_name(i), "?");
     for (uint32_t i = 0; i < MOUNT_KIND_COUNT; i++)
         assert_non_null(plan_mount_name(i));
-    assert_string_equal(plan_layer_name(LAYER_COUNT), "?");
+    assert_string_equal(plan_layer_name(LAYER_NAME_COUNT), "?");
     assert_string_equal(plan_mount_name(MOUNT_KIND_COUNT), "?");
 }
 

@@ -2,7 +2,8 @@
 /*
  * What the launcher of macOS asks of its system, played on Linux, so that its own code can run: a
  * kqueue of epoll, the list of processes, and a Seatbelt that writes down what it was given into
- * the file $ABX_SHIM_LOG. A profile that begins with "(refuse" is refused.
+ * the file $ABX_SHIM_LOG, or `profile` in the run's directory for temporary files. A profile that
+ * begins with "(refuse" is refused.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include "darwin/undeclared.h"
 #include "lib/darwin/libproc.h"
 #include "lib/darwin/sys/event.h"
+#include "plan/seatbelt.h"
 
 #define MAX_EVENTS 64
 
@@ -126,7 +128,12 @@ int sandbox_init_with_parameters(const char *profile, uint64_t flags, const char
                                  char **ret_error)
 {
     const char *path = getenv("ABX_SHIM_LOG");
-    FILE *log = path ? fopen(path, "we") : NULL;
+    char own[1200] = "";
+
+    for (size_t i = 0; params[i]; i += 2)
+        if (strcmp(params[i], SEATBELT_PARAM_TMP) == 0)
+            (void)snprintf(own, sizeof own, "%s/profile", params[i + 1]);
+    FILE *log = fopen(path ? path : own, "we");
 
     *ret_error = NULL;
     if (!log || flags != 0 || strncmp(profile, "(refuse", 7) == 0) {
