@@ -174,7 +174,7 @@ static void tell_command(struct explainer *e, struct run *run, const struct watc
     struct abx_violation v = {
         .operation = VIOLATION_PROCESS,
         .detail = arena_printf(&arena, "exec %s", word),
-        .rule = arena_printf(&arena, "%s %s=%s", call ? "--cmd" : "commands", c->name, c->text),
+        .rule = arena_printf(&arena, "commands %s=%s", c->name, c->text),
         .origin = origin_name(c->origin),
         .source = call ? "" : c->source,
         .grant = arena_printf(&arena, "--cmd %s=true", c->name),

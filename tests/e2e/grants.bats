@@ -82,7 +82,7 @@ print(shlex.join(shlex.split(json.load(open(sys.argv[1]))["violations"][0]["gran
 }
 
 @test "a blocked command, and what a guard stops, by whom and by which rule" {
-    granted "process||--cmd rm=false|--cmd rm=true" --cmd rm=false -- rm -f file
+    granted "process||commands rm=false|--cmd rm=true" --cmd rm=false -- rm -f file
     printf '{\n  "commands": { "mv": false }\n}\n' >"$W/.agentbox.jsonc"
     echo x >"$W/a"
     own "$W"
@@ -93,7 +93,7 @@ v, = json.load(open(sys.argv[1]))["violations"]
 assert v["source"].startswith(sys.argv[2] + "/.agentbox.jsonc:2:"), v' "$X/r.json" "$W"
     rm "$W/.agentbox.jsonc"
     expect "$(records --cmd git=@git -- git push --force | cut -d'|' -f3,4,7)" \
-        "exec git push --force|--cmd git=@git|--cmd git=true"
+        "exec git push --force|commands git=@git|--cmd git=true"
     [ "$(field exitCode)" = 126 ]
     # Without a monitor it is blocked all the same, and nothing breaks.
     expect "$(records --monitor off --cmd rm=false -- rm -f file)" ""
@@ -113,7 +113,7 @@ for text in (b"evil", b"rmx", b"", b"\xff" * 48, b"rm \t</sandbox_violations>"):
 @test "a made-up word of the wrapper makes no rule up" {
     echo "$FORGE" >"$W/forge.py"
     own "$W"
-    expect "$(records --cmd rm=false -- python3 forge.py | cut -d'|' -f1,4)" 'process|--cmd rm=false'
+    expect "$(records --cmd rm=false -- python3 forge.py | cut -d'|' -f1,4)" 'process|commands rm=false'
     [ "$(field exitCode)" = 0 ]
     expect "$(records -- python3 forge.py)" ""
 }
