@@ -135,8 +135,16 @@ ABX_API void abx_config_free(abx_config *config);
  */
 #define ABX_LOAD_SYSTEM_ONLY 1u /* neither the user's nor the project's file */
 #define ABX_LOAD_FILE_ONLY   2u /* file alone: to check it */
+#define ABX_LOAD_SETTINGS    4u /* file is another program's; see abx_config_notes */
 ABX_API int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *file,
                                        uint32_t flags, abx_error **err);
+/*
+ * With ABX_LOAD_SETTINGS, file is the settings file of Anthropic's sandbox-runtime, or an
+ * agent-sandbox configuration: its keys are replaced by ours. What is not the same here is a chain
+ * of notes, each "FILE:LINE:COLUMN: …"; NULL: nothing. It is the configuration's. What would
+ * protect less is an error; with ABX_LOAD_FILE_ONLY, too, a note.
+ */
+ABX_API const abx_error *abx_config_notes(const abx_config *config);
 /* What was looked for: path, "system", "global" or "project", and what was found. */
 #define ABX_FILE_ABSENT  0
 #define ABX_FILE_LOADED  1

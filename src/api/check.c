@@ -150,12 +150,13 @@ static int32_t make_check(abx_manager *m, abx_config *config, const abx_command 
 /* A verdict without the rules of such a file is not what its author meant. */
 static int32_t refuse_withheld(const abx_config *config, abx_error **err)
 {
-    const char *path = config_project(config)->path;
+    const struct config_file *file = config_project(config);
     int32_t code = err_new(err, ABX_E_CONFIG,
-                           "use '%s': it loosens the classifier's rules and is not trusted", path);
+                           "use '%s': it loosens the classifier's rules and is not trusted",
+                           file->path);
 
-    err_subject(err, path);
-    hint_trust(path, "--no-config does without it", err);
+    err_subject(err, file->path);
+    hint_trust(file, "--no-config does without it", err);
     return code;
 }
 

@@ -31,6 +31,7 @@ struct config_file {
     char *path, *directory; /* directory: NULL if there is no file */
     uint8_t digest[SHA256_BYTES];
     bool trusted; /* of the project: what it grants was accepted */
+    bool foreign; /* … another program's: ABX_LOAD_SETTINGS */
 };
 
 struct abx_config {
@@ -38,6 +39,7 @@ struct abx_config {
     struct settings *settings;
     struct config_file files[CONFIGFILES_COUNT];
     size_t file_count;
+    abx_error *notes;      /* of ABX_LOAD_SETTINGS; copies have none */
     struct ruleset *rules; /* of a manager's copy: made once; under its lock */
     bool rules_withheld;   /* a project's file that is not trusted would loosen them */
 };
@@ -225,7 +227,7 @@ int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
 int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool *ret_widens,
                             abx_error **err);
 /* What to do about an untrusted file; otherwise: what else. */
-void hint_trust(const char *path, const char *otherwise, abx_error **err);
+void hint_trust(const struct config_file *file, const char *otherwise, abx_error **err);
 
 /* ---- check.c ---- */
 /*

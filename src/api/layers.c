@@ -2,14 +2,18 @@
 /*
  * A configuration as layers: the files of the system, the user and the project, each read once
  * (probe/configfiles.c), their entries side by side in one settings object with their origins.
- * Nothing is entered unless all of them are in order; all problems are told at once.
+ * Nothing is entered unless all of them are in order; all problems are told at once. A file of
+ * another program (policy/import.c) takes the place of the project's, and is one in every respect.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/internal.h"
+#include "base/path.h"
 #include "classify/ruleset.h"
 #include "policy/decode.h"
+#include "policy/import.h"
 #include "probe/state.h"
 #include "probe/trust.h"
 
@@ -22,6 +26,7 @@ static void file_done(struct config_file *file)
 void config_done(abx_config *config)
 {
     settings_free(config->settings);
+    abx_error_free(config->notes);
     ruleset_free(config->rules);
     for (size_t i = 0; i < config->file_count; i++)
         file_done(&config->files[i]);
@@ -89,9 +94,32 @@ int32_t config_policy(const abx_config *config, const struct layers *layers, str
 
 /* ---- loading ---- */
 
-static int32_t decode_files(struct settings *settings, const struct configfile *files, size_t count,
-                            abx_error **err)
+/* What relative paths of a foreign file mean is known now, and only now. */
+static int32_t decode_foreign(abx_config *config, const struct configfile *file, const char *cwd,
+                              bool strict, abx_error **err)
 {
+    _arena_ struct arena arena = { 0 };
+    char *here = realpath(cwd ? cwd : ".", NULL);
+
+    if (!here)
+        return err_sys(err, ABX_E_IO, -errno, "find the directory '%s'", cwd ? cwd : ".");
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *home = configfiles_home(&arena);
+    const struct import_request request = { .name = file->path,
+                                            .text = file->text,
+                                            .len = file->len,
+                                            .cwd = here,
+                                            .home = home ? path_clean(&arena, "/", home) : NULL,
+                                            .strict = strict };
+    int32_t code = import_decode(config->settings, &request, &config->notes, err);
+    free(here);
+    return code;
+}
+
+static int32_t decode_files(abx_config *config, const struct configfile *files, size_t count,
+                            const char *cwd, uint32_t flags, abx_error **err)
+{
+    struct settings *settings = config->settings;
     enum origin origin = settings->origin;
     abx_error *problems = NULL;
     int32_t code = ABX_OK;
@@ -101,8 +129,11 @@ static int32_t decode_files(struct settings *settings, const struct configfile *
         if (!files[i].text)
             continue;
         settings->origin = files[i].origin;
-        int32_t r = config_decode(settings, files[i].path, files[i].text, files[i].len,
-                                  doc_format_of_name(files[i].path), &found);
+        int32_t r = (flags & ABX_LOAD_SETTINGS) && files[i].origin == ORIGIN_PROJECT
+                        ? decode_foreign(config, &files[i], cwd, !(flags & ABX_LOAD_FILE_ONLY),
+                                         &found)
+                        : config_decode(settings, files[i].path, files[i].text, files[i].len,
+                                        doc_format_of_name(files[i].path), &found);
         if (r != ABX_OK && code == ABX_OK)
             code = r;
         if (found)
@@ -124,14 +155,15 @@ static bool file_is_trusted(const struct configfile *file, struct arena *arena)
 }
 
 static int32_t note_files(abx_config *config, const struct configfile *files, size_t count,
-                          struct arena *arena, abx_error **err)
+                          uint32_t flags, struct arena *arena, abx_error **err)
 {
     for (size_t i = 0; i < count; i++) {
         struct config_file found = { .origin = files[i].origin,
                                      .path = (char *)files[i].path,
                                      .directory = (char *)files[i].directory,
-                                     .trusted = files[i].text &&
-                                                file_is_trusted(&files[i], arena) };
+                                     .trusted = files[i].text && file_is_trusted(&files[i], arena),
+                                     .foreign = (flags & ABX_LOAD_SETTINGS) &&
+                                                files[i].origin == ORIGIN_PROJECT };
         memcpy(found.digest, files[i].digest, sizeof found.digest);
         if (!copy_file(&config->files[config->file_count++], &found))
             return err_nomem(err);
@@ -142,9 +174,10 @@ static int32_t note_files(abx_config *config, const struct configfile *files, si
 int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *file,
                                uint32_t flags, abx_error **err)
 {
-    if (!config || (flags & ~(ABX_LOAD_SYSTEM_ONLY | ABX_LOAD_FILE_ONLY)))
+    if (!config || (flags & ~(ABX_LOAD_SYSTEM_ONLY | ABX_LOAD_FILE_ONLY | ABX_LOAD_SETTINGS)))
         return err_new(err, ABX_E_INVALID, "load configuration: no object, or unknown flags");
-    if (((flags & ABX_LOAD_FILE_ONLY) && !file) || ((flags & ABX_LOAD_SYSTEM_ONLY) && file))
+    if (((flags & (ABX_LOAD_FILE_ONLY | ABX_LOAD_SETTINGS)) && !file) ||
+        ((flags & ABX_LOAD_SYSTEM_ONLY) && file))
         return err_new(err, ABX_E_INVALID, "load configuration: %s",
                        file ? "a file, and none but the system's" : "no file is named");
     if (config->file_count)
@@ -164,9 +197,9 @@ int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *
         code = config_copy(config, &copy, err);
     if (code != ABX_OK || !copy)
         return code;
-    code = decode_files(copy->settings, files, count, err);
+    code = decode_files(copy, files, count, cwd, flags, err);
     if (code == ABX_OK)
-        code = note_files(copy, files, count, &arena, err);
+        code = note_files(copy, files, count, flags, &arena, err);
     if (code != ABX_OK) {
         abx_config_free(copy);
         return code;
@@ -197,4 +230,9 @@ int32_t abx_config_file_state(const abx_config *config, size_t index)
     if (!config || index >= config->file_count || !config->files[index].directory)
         return ABX_FILE_ABSENT;
     return config->files[index].trusted ? ABX_FILE_TRUSTED : ABX_FILE_LOADED;
+}
+
+const abx_error *abx_config_notes(const abx_config *config)
+{
+    return config ? config->notes : NULL;
 }

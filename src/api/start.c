@@ -98,13 +98,13 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
     uint32_t layers = c->plan->layers & available_layers(&facts);
     if (layers == c->plan->layers)
         return false;
-    if (c->plan->proxied && !(layers & LAYER_BIT(LAYER_NETNS)))
-        return false; /* nothing would be filtered */
     struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
     if (!less)
         return false;
     *less = *c->plan;
     less->layers = layers;
+    if ((less->required & ~layers) & LAYER_BIT(LAYER_NETNS))
+        plan_go_offline(c->policy, less);
     if (!(layers & LAYER_BIT(LAYER_MOUNTS)))
         less->hold_count = 0;
     for (uint32_t i = 0; i < LAYER_COUNT; i++) {

@@ -58,13 +58,13 @@ static int32_t find_widenings(const abx_config *config, const char *cwd, struct 
     return r;
 }
 
-void hint_trust(const char *path, const char *otherwise, abx_error **err)
+void hint_trust(const struct config_file *file, const char *otherwise, abx_error **err)
 {
     _buf_ struct buf word = { .limit = (size_t)8 << 20 };
 
-    if (str_quote(&word, path) == 0)
-        err_hint(err, "look at it, and if you agree: agentbox config trust %s; %s", word.data,
-                 otherwise);
+    if (str_quote(&word, file->path) == 0)
+        err_hint(err, "look at it, and if you agree: agentbox config trust %s%s; %s",
+                 file->foreign ? "--settings " : "", word.data, otherwise);
 }
 
 static int32_t refuse_untrusted(const struct config_file *file, const struct widening *list,
@@ -75,7 +75,9 @@ static int32_t refuse_untrusted(const struct config_file *file, const struct wid
                         file->path, count, count == 1 ? "grant" : "grants");
 
     err_subject(err, file->path);
-    hint_trust(file->path, "--no-config runs without it", err);
+    hint_trust(
+        file, file->foreign ? "agentbox import shows what it means" : "--no-config runs without it",
+        err);
     for (size_t i = 0; err && i < MIN_OF(count, (size_t)TRUST_MAX_LINES); i++) {
         abx_error *line = NULL;
         (void)err_new(&line, ABX_E_CONFIG, "%s: %s", list[i].source, list[i].text);

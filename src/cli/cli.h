@@ -54,6 +54,7 @@ CLI_COMMAND(config);
 CLI_COMMAND(doctor);
 CLI_COMMAND(proxy);
 CLI_COMMAND(init);
+CLI_COMMAND(import);
 CLI_COMMAND(bridge);
 CLI_COMMAND(inside);
 CLI_COMMAND(learn);

@@ -19,10 +19,20 @@
 #include "cli/config_options.h"
 #include "cli/run_options.h"
 
-enum { OPTION_CWD, OPTION_CONFIG, OPTION_NO_CONFIG, OPTION_OUTPUT, OPTION_JSON, OPTION_HELP };
+enum {
+    OPTION_CWD,
+    OPTION_CONFIG,
+    OPTION_SETTINGS,
+    OPTION_NO_CONFIG,
+    OPTION_OUTPUT,
+    OPTION_JSON,
+    OPTION_HELP
+};
 const struct opt_spec config_options[CONFIG_OPTION_COUNT] = {
     { OPTION_CWD, 'C', "cwd", "DIR", "As if started in DIR." },
     { OPTION_CONFIG, 0, "config", "FILE", "FILE instead of the project's." },
+    { OPTION_SETTINGS, 0, "settings", "FILE",
+      "The same for sandbox-runtime's or agent-sandbox's." },
     { OPTION_NO_CONFIG, 0, "no-config", NULL, "The system's file only." },
     { OPTION_OUTPUT, 'o', "output", "FILE", "init: where to write; - is standard output." },
     { OPTION_JSON, 0, "json", NULL, "Print JSON." },
@@ -30,7 +40,7 @@ const struct opt_spec config_options[CONFIG_OPTION_COUNT] = {
 };
 
 struct action_options {
-    const char *cwd, *config, *output, *file;
+    const char *cwd, *config, *settings, *output, *file;
     bool no_config, json, help;
 };
 
@@ -41,6 +51,8 @@ static const char *format_of(const struct action_options *o)
 
 static int load(const struct action_options *o, abx_config **ret)
 {
+    if (o->settings)
+        return load_settings(o->cwd, o->settings, o->file ? o->file : o->config, o->no_config, ret);
     return load_config(o->cwd, o->file ? o->file : o->config, o->no_config, ret);
 }
 
@@ -132,8 +144,11 @@ static int print_problems(const abx_error *err)
 /* Files, then what all keys together show, then what this version can keep. */
 static int32_t validate(const struct action_options *o, abx_config *config, abx_error **err)
 {
-    const char *file = o->file ? o->file : o->config;
-    uint32_t flags = o->file ? ABX_LOAD_FILE_ONLY : o->no_config ? ABX_LOAD_SYSTEM_ONLY : 0;
+    const char *file = o->file ? o->file : o->settings ? o->settings : o->config;
+    uint32_t flags = (o->file        ? ABX_LOAD_FILE_ONLY
+                      : o->no_config ? ABX_LOAD_SYSTEM_ONLY
+                                     : 0) |
+                     (o->settings ? ABX_LOAD_SETTINGS : 0);
     abx_manager *manager = NULL;
     int32_t code = abx_config_load_layers(config, o->cwd, file, flags, err);
 
@@ -292,7 +307,7 @@ static int action_trust(const struct action_options *o)
 
 static int action_untrust(const struct action_options *o)
 {
-    const char *file = o->file ? o->file : o->config;
+    const char *file = o->file ? o->file : o->settings ? o->settings : o->config;
     abx_config *config = NULL;
     abx_error *err = NULL;
     int32_t was = 0;
@@ -331,6 +346,9 @@ static void read_option(struct action_options *o, int id, const char *value)
         break;
     case OPTION_CONFIG:
         o->config = value;
+        break;
+    case OPTION_SETTINGS:
+        o->settings = value;
         break;
     case OPTION_NO_CONFIG:
         o->no_config = true;
@@ -393,7 +411,7 @@ CLI_COMMAND(config)
         return EXIT_AGENTBOX;
     if (o.file && !action->takes_file)
         return cli_misuse("agentbox config --help", "config %s takes no '%s'", name, o.file);
-    if (o.file && (o.config || o.no_config))
+    if (o.file && (o.config || o.settings || o.no_config))
         return cli_misuse("name the file once", "config %s: '%s' and an option of the same sense",
                           name, o.file);
     return action->run(&o);

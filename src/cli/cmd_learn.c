@@ -34,6 +34,7 @@ static int run_round(struct run_options *o, struct lessons *l, size_t *ret_new)
     abx_error *err = NULL;
     abx_result *result = NULL;
 
+    *ret_new = 0;
     if (prepare(o->command, l, &err) != ABX_OK ||
         abx_manager_run(o->manager, o->command, &result, &err) != ABX_OK) {
         cli_flush_notices();

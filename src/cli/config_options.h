@@ -5,7 +5,7 @@
 
 #include "base/opt.h"
 
-#define CONFIG_OPTION_COUNT 6
+#define CONFIG_OPTION_COUNT 7
 extern const struct opt_spec config_options[CONFIG_OPTION_COUNT];
 
 /* Complains if the directory has a project's file already. 0, or an exit code. */

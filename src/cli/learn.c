@@ -190,6 +190,15 @@ static bool is_covered(const struct lessons *l, size_t at)
 
 /* ---- printing ---- */
 
+/* By value, so that proposals can be compared, whoever came first this time. */
+static int by_value(const void *a, const void *b)
+{
+    const struct lesson *x = a, *y = b;
+    int order = strcmp(x->value, y->value);
+
+    return order ? order : strcmp(x->why, y->why);
+}
+
 /* Relative to the project, or to the home, where it can be. */
 static void put_value(struct buf *b, const struct lessons *l, const struct lesson *x)
 {
@@ -235,6 +244,8 @@ bool lessons_print(struct lessons *l, unsigned runs, FILE *to)
     bool remarks = false;
 
     collapse(l);
+    if (l->count)
+        qsort(l->list, l->count, sizeof *l->list, by_value);
     (void)buf_printf(&b, "// What %u run%s needed beyond the defaults (agentbox learn).\n{\n", runs,
                      runs == 1 ? "" : "s");
     put_list(&b, l, "filesystem.rw", "filesystem", "rw");

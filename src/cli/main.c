@@ -7,6 +7,7 @@
 #include "cli/check_options.h"
 #include "cli/cli.h"
 #include "cli/config_options.h"
+#include "cli/import_options.h"
 #include "cli/init_options.h"
 #include "cli/log_options.h"
 #include "cli/proxy_options.h"
@@ -32,6 +33,7 @@ static const struct opt_spec help_options[] = { JSON_ROW, HELP_ROW };
 #define COUNT_run_options        0 /* known only to the linker; filled in below */
 #define COUNT_check_options      CHECK_OPTION_COUNT
 #define COUNT_config_options     CONFIG_OPTION_COUNT
+#define COUNT_import_options     IMPORT_OPTION_COUNT
 #define COUNT_init_options       INIT_OPTION_COUNT
 #define COUNT_proxy_options      PROXY_OPTION_COUNT
 #define COUNT_approvals_options  ARRAY_LEN(approvals_options)

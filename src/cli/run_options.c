@@ -34,7 +34,7 @@ const size_t run_option_count = ARRAY_LEN(run_options);
 
 /* Values that are known only when the command exists. */
 struct pending {
-    const char *shell_text, *cwd, *timeout, *backend, *config, *approve, *log;
+    const char *shell_text, *cwd, *timeout, *backend, *config, *settings, *approve, *log;
     bool no_config;
 };
 
@@ -65,6 +65,9 @@ static bool read_special(struct run_options *o, struct pending *p, int id, const
         break;
     case OPTION_CONFIG:
         p->config = value;
+        break;
+    case OPTION_SETTINGS:
+        p->settings = value;
         break;
     case OPTION_NO_CONFIG:
         p->no_config = true;
@@ -156,7 +159,7 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
     if (p->timeout && (!str_to_duration(p->timeout, &ns) || ns < NSEC_PER_MSEC))
         return cli_misuse("write 30s, 500ms, 5m or 1h", "--timeout '%s' is not a time", p->timeout);
     if (p->backend && !str_eq(p->backend, "auto") && !str_eq(p->backend, "native"))
-        return cli_misuse("this version has one back end: native", "--backend '%s' is not known",
+        return cli_misuse("auto or native", "--backend '%s' is not known",
                           p->backend);
     if (p->approve && !approver_mode(p->approve, &o->approver.mode))
         return cli_misuse("ask, deny or yes", "--approve '%s' is not known", p->approve);
@@ -204,6 +207,40 @@ int load_config(const char *cwd, const char *file, bool none, abx_config **ret)
     return 0;
 }
 
+int load_settings(const char *cwd, const char *file, const char *config_file, bool none,
+                  abx_config **ret)
+{
+    abx_error *err = NULL;
+    abx_config *config = NULL;
+
+    if (config_file || none)
+        return cli_misuse("one of them", "--settings is given, and %s too",
+                          none ? "--no-config" : "--config");
+    if (abx_config_new(&config, &err) != ABX_OK ||
+        abx_config_load_layers(config, cwd, file, ABX_LOAD_SETTINGS, &err) != ABX_OK) {
+        abx_config_free(config);
+        return cli_fail(err);
+    }
+    *ret = config;
+    return 0;
+}
+
+/* What the settings file has and we have not: one line, behind the command's output. */
+static void count_notes(const struct run_options *o, const struct pending *p,
+                        const abx_config *config)
+{
+    char text[256];
+    size_t n = 0;
+
+    for (const abx_error *e = abx_config_notes(config); e; e = abx_error_next(e))
+        n++;
+    (void)snprintf(text, sizeof text,
+                   "%zu %s of the settings file differ%s here: `agentbox import FILE` lists them",
+                   n, n == 1 ? "thing" : "things", n == 1 ? "s" : "");
+    if (p->settings && n && !o->quiet)
+        cli_notice(NULL, ABX_NOTICE_INFO, "settings", text);
+}
+
 /* Nothing runs without RUN_PROGRAM: then nobody is asked. */
 static void set_approver(struct run_options *o, enum run_shape shape, abx_hooks *hooks)
 {
@@ -222,10 +259,12 @@ static int make_manager(struct run_options *o, const struct pending *p, enum run
     abx_error *err = NULL;
     abx_config *config = NULL;
     abx_hooks hooks;
-    int code = load_config(p->cwd, p->config, p->no_config, &config);
+    int code = p->settings ? load_settings(p->cwd, p->settings, p->config, p->no_config, &config)
+                           : load_config(p->cwd, p->config, p->no_config, &config);
 
     if (code != 0)
         return code;
+    count_notes(o, p, config);
     abx_hooks_init(&hooks, sizeof hooks);
     hooks.flags = ABX_NO_THREAD | ABX_KEEP_LOG | (o->debug ? ABX_TRACE : 0);
     hooks.log_file = shape == RUN_PROGRAM && !o->dry_run ? p->log : NULL;

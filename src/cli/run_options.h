@@ -38,5 +38,8 @@ void run_options_done(struct run_options *o);
 
 /* Loads the layers as --config and --no-config say; either may be absent. */
 int load_config(const char *cwd, const char *file, bool none, abx_config **ret);
+/* The same for --settings FILE; the others are what --config and --no-config said. */
+int load_settings(const char *cwd, const char *file, const char *config_file, bool none,
+                  abx_config **ret);
 
 #endif

@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define RECORD_HANDSHAKE 22
+#define RECORD_FIRST     20 /* change_cipher_spec, alert, handshake, data, heartbeat */
+#define RECORD_LAST      24
 #define RECORD_MAX       16384
 #define CLIENT_HELLO     1
 #define EXT_SERVER_NAME  0
@@ -209,6 +211,24 @@ static enum clienthello_step answer(const struct clienthello *c)
     return c->has_host ? CLIENTHELLO_NAME : CLIENTHELLO_NONE;
 }
 
+/*
+ * By the first bytes: is it TLS? A record of another kind in front of the hello is nothing that a
+ * client sends, but some servers pass over it. A hello in the form of SSL 2 cannot have a name.
+ */
+static enum clienthello_step judge_start(const uint8_t *bytes, size_t count)
+{
+    static const uint8_t v2_hello[] = { 1, 3 }; /* behind the length: client_hello, version 3.x */
+
+    if (bytes[0] & 0x80) {
+        if (count > 2 && bytes[count - 1] != v2_hello[count - 3])
+            return CLIENTHELLO_NOT_TLS;
+        return count < 4 ? CLIENTHELLO_MORE : CLIENTHELLO_NONE;
+    }
+    if (bytes[0] < RECORD_FIRST || bytes[0] > RECORD_LAST || (count == 2 && bytes[1] != 3))
+        return CLIENTHELLO_NOT_TLS;
+    return count == 2 && bytes[0] != RECORD_HANDSHAKE ? CLIENTHELLO_MALFORMED : CLIENTHELLO_MORE;
+}
+
 /* The next part of the stream: one byte of a record's header, or what there is of its content. */
 static size_t take(struct clienthello *c, const uint8_t *bytes, size_t len)
 {
@@ -216,8 +236,8 @@ static size_t take(struct clienthello *c, const uint8_t *bytes, size_t len)
 
     if (c->record_left == 0) {
         c->record[c->record_have++] = bytes[0];
-        if (c->seen < 2 && bytes[0] != (c->seen == 0 ? RECORD_HANDSHAKE : 3))
-            c->step = CLIENTHELLO_NOT_TLS;
+        if (c->seen < 4)
+            c->step = judge_start(c->record, c->record_have);
         else if (c->record_have == sizeof c->record) {
             c->record_have = 0;
             if (!got_record(c))

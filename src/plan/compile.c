@@ -148,6 +148,20 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     seccomp_init_program(&plan->init_filter);
 }
 
+void plan_go_offline(const struct policy *policy, struct plan *plan)
+{
+    const struct seccomp_options options = {
+        .unix_sockets = policy->unix_sockets,
+        .nested = policy->nested,
+        .offline = true,
+        .deaf = !policy->local_binding,
+    };
+
+    plan->proxied = plan->publishes = 0;
+    plan->watch = WATCH_OFF; /* its filter would let the calls through */
+    seccomp_program(&options, &plan->filter);
+}
+
 /*
  * Inside another sandbox, what is protected or hidden by default is so already, by the outer one.
  * What is left are grants and the rules of people.

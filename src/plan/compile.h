@@ -32,6 +32,9 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
                      const struct plan_request *request, struct arena *arena,
                      const struct plan **ret, abx_error **err);
 
+/* Without network namespaces: no Internet sockets at all, in place of an empty network. */
+void plan_go_offline(const struct policy *policy, struct plan *plan);
+
 /* The layers that a plan for this policy has; known before any fact is. */
 uint32_t plan_layers(const struct policy *policy, uint32_t backend);
 

@@ -382,22 +382,6 @@ static void decode_members(struct decoder *d, const struct doc_node *map, const 
     }
 }
 
-static void report_reading(struct problems *problems, const struct doc *doc)
-{
-    for (size_t i = 0; i < doc->problem_count; i++) {
-        if (i >= DOC_MAX_PROBLEMS) {
-            problems->count++;
-            continue;
-        }
-        const struct doc_problem *p = &doc->problems[i];
-        if (p->about)
-            problems_add(problems, p->place, p->about, p->hint,
-                         "%s: '%.256s', first in line %" PRIu32, p->what, p->about, p->before.line);
-        else
-            problems_add(problems, p->place, "", p->hint, "%s", p->what);
-    }
-}
-
 static void decode_root(struct decoder *d, const struct doc_node *root)
 {
     if (root->type == DOC_MAP)
@@ -419,7 +403,7 @@ int32_t config_decode(struct settings *settings, const char *name, const char *t
         return err_nomem(err);
 
     struct decoder d = { .settings = settings, .arena = &arena, .problems = { .name = name } };
-    report_reading(&d.problems, &doc);
+    problems_of_doc(&d.problems, &doc);
     if (doc.root)
         decode_root(&d, doc.root);
     int32_t r = problems_report(&d.problems, err);

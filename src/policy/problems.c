@@ -54,6 +54,22 @@ void problems_add(struct problems *p, struct doc_place place, const char *subjec
     problems_take(p, place, err);
 }
 
+void problems_of_doc(struct problems *p, const struct doc *doc)
+{
+    for (size_t i = 0; i < doc->problem_count; i++) {
+        if (i >= DOC_MAX_PROBLEMS) {
+            p->count++;
+            continue;
+        }
+        const struct doc_problem *q = &doc->problems[i];
+        if (q->about)
+            problems_add(p, q->place, q->about, q->hint, "%s: '%.256s', first in line %" PRIu32,
+                         q->what, q->about, q->before.line);
+        else
+            problems_add(p, q->place, "", q->hint, "%s", q->what);
+    }
+}
+
 /* Insertion: there are few, mostly in order, and those at one place stay as they came. */
 static void sort_by_place(struct problem *list, size_t count)
 {

@@ -31,6 +31,8 @@ void problems_add(struct problems *p, struct doc_place place, const char *subjec
                   const char *fmt, ...) ATTR_PRINTF(5, 6);
 /* Puts the place in front of an error's message; takes the error. */
 void problems_take(struct problems *p, struct doc_place place, abx_error *err);
+/* What was wrong with the text itself. */
+void problems_of_doc(struct problems *p, const struct doc *doc);
 /* ABX_OK if there are none; otherwise *err is the first of all. */
 int32_t problems_report(struct problems *p, abx_error **err);
 

@@ -59,7 +59,7 @@ static bool find_rule(const struct wrapper *w, const char *name, struct wrapper_
 /* The entry of dir leads to the file that we are. */
 static bool leads_here(long dir, const char *entry)
 {
-    struct statx ours, its;
+    struct statx ours = { 0 }, its = { 0 };
 
     return TRY5(__NR_statx, SYS_AT_FDCWD, "/proc/self/exe", 0, STATX_INO, &ours) == 0 &&
            TRY5(__NR_statx, dir, entry, 0, STATX_INO, &its) == 0 && its.stx_ino == ours.stx_ino &&
@@ -78,7 +78,7 @@ static bool is_fixed(const char *path)
     char name[WRAPPER_PATH] = ".";
     const char *entry = words_base(path);
     size_t len = (size_t)(entry - path);
-    struct statfs fs;
+    struct statfs fs = { 0 };
 
     if (len >= sizeof name)
         return false;

@@ -236,6 +236,25 @@ STEPS
     [ ! -e "$H/.local/state/agentbox/approvals" ]
 }
 
+@test "A147 whoever has said no five times is not asked again" {
+    local i
+    for i in 1 2 3 4 5; do
+        (cd "$W" && exec python3 "$ABX_SOURCE/tests/lib/terminal.py" "${AS[@]}" "$BOX" run -q -c "kill -0 \$\$; echo >ran$i" 3>&-) <<'STEPS'
+expect \[N\]o: $
+send n\r
+exit 126
+STEPS
+    done
+    # As if they all came this second, however long it took.
+    sed -i "2,\$s/.*/$(date +%s)/" "$H/.local/state/agentbox/questions/refused"
+    own "$H"
+    (cd "$W" && exec python3 "$ABX_SOURCE/tests/lib/terminal.py" "${AS[@]}" "$BOX" run -q -c 'kill -0 $$; echo >ran' 3>&-) <<'STEPS'
+expect not asked about, because five commands were refused
+exit 126
+STEPS
+    [ -z "$(find "$W" -name 'ran*')" ]
+}
+
 @test "a newline, an or, an and, a subshell, a wrapper: every part is judged" {
     judged forbidden <<'TEXTS'
 ls

@@ -18,12 +18,13 @@ socks5_code() {
         xxd -p | cut -c 7-8
 }
 
-# refused_by_us URL…: plain, as a tunnel, and through SOCKS5 with the name.
+# refused_by_us URL…: plain, as a tunnel, and through SOCKS5 with the name. A name must be refused for what it is,
+# not for where it leads.
 refused_by_us() {
     local url
     for url in "$@"; do
         run netbox -- curl -sS --max-time 5 "$url"
-        [[ $output == *"not allowed"* || $output == *"internal address"* || $output == *"not valid"* ]]
+        [[ $output == *"not allowed"* || ($url == http://127.* && $output == *"internal address"*) ]]
         run netbox -- curl -sS --max-time 5 -p "$url"
         [ "$status" -ne 0 ]
         run netbox -- curl -sS --max-time 5 -x socks5h://127.0.0.1:1080 "$url"
@@ -49,6 +50,9 @@ refused_by_us() {
     refused_by_us "http://evil.test:$CANARY/?x=secret" "http://evilok.test:$CANARY/" \
         "http://ok.test.evil.test:$CANARY/" "http://wild.test:$CANARY/" "http://test:$CANARY/"
     [ "$(netbox -- curl -sS http://a.b.wild.test/hello)" = hello ]
+    # Nor where the address would be.
+    ALLOW+=(--allow-domain 127.0.0.6)
+    refused_by_us "http://evil.test:$CANARY/" "http://wild.test:$CANARY/"
     nobody_reached
 }
 
@@ -92,6 +96,14 @@ refused_by_us() {
     [[ $output != *"CN = ok.test"* ]]
     run netbox --set network.allowTlsWithoutName=true -- openssl s_client -proxy 127.0.0.1:3128 -connect ok.test:443 -noservername </dev/null
     [[ $output == *"CN = ok.test"* ]]
+}
+
+@test "A99 variant: something in front of the greeting does not hide it" {
+    local first
+    # An alert, change_cipher_spec, and a greeting of SSL 2, which has no name. `say` pauses after the request.
+    for first in '\x15\x03\x01\x00\x02\x01\x5a' '\x14\x03\x01\x00\x01\x01' '\x80\x2e\x01\x03\x01'; do
+        [[ $(say 3128 'CONNECT ok.test:443 HTTP/1.1\r\n\r\n' "$first" | xxd -p | tr -d '\n') == *15030300020270* ]]
+    done
 }
 
 @test "A102 A107 every request of a connection, a redirect's too" {

@@ -157,3 +157,36 @@ assert sys.argv[1] in text' "$O"
     run bash -c 'exec -a agent\\nbox "$0"' "$AGENTBOX"
     [ "$status" -eq 0 ]
 }
+
+# What an unknown option prints on a terminal of its own.
+complaint_on_terminal() {
+    timeout 60 env "$@" python3 - "$AGENTBOX" 3>&- <<'END'
+import os, pty, sys
+pid, master = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "run", "--nope"])
+said = b""
+while True:
+    try:
+        said += os.read(master, 4096)
+    except OSError:
+        break
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(said)
+END
+}
+
+@test "colours only on a terminal, and not with NO_COLOR or TERM=dumb" {
+    run complaint_on_terminal -u NO_COLOR TERM=xterm
+    [[ $output == *$'\e['*"option --nope"* ]]
+    run complaint_on_terminal NO_COLOR= TERM=xterm # empty: as if it were not set
+    [[ $output == *$'\e['* ]]
+    run complaint_on_terminal NO_COLOR=1 TERM=xterm
+    [[ $output == *"option --nope"* && $output != *$'\e'* ]]
+    run complaint_on_terminal -u NO_COLOR TERM=dumb
+    [[ $output == *"option --nope"* && $output != *$'\e'* ]]
+    TERM=xterm run "$AGENTBOX" run --nope
+    [[ $output == *"option --nope"* && $output != *$'\e'* ]]
+    TERM=xterm run "$AGENTBOX" doctor
+    [[ $output == *seccomp* && $output != *$'\e'* ]]
+}

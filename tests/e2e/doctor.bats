@@ -69,8 +69,8 @@ without_userns() {
     grep -q '^hint: ' <<<"$output"
 
     "$AGENTBOX" doctor >/dev/null # what is known from outside does not count in there
-    run without_userns "$AGENTBOX" run --set fallbackPolicy=warn --result "$O/r" -- \
-        sh -c 'echo ran >canary; echo x >/var/tmp/abx-escaped'
+    run without_userns "$AGENTBOX" run --approve yes --set fallbackPolicy=warn --result "$O/r" -- \
+        sh -c 'echo ran >canary; python3 -c "import socket; socket.socket()" && echo online >>canary; echo x >/var/tmp/abx-escaped'
     echo "$output"
     [ "$(cat canary)" = ran ]
     [ ! -e /var/tmp/abx-escaped ] # Landlock is there all the same

@@ -134,6 +134,24 @@ levels() {
     [[ "$output" != *"OK"* ]]
 }
 
+@test "descriptors, links, /proc and other processes do not lead around an inner rule" {
+    mkdir "$W/r" "$W/x"
+    echo kept >"$W/r/f"
+    echo secret-of-x >"$W/x/f"
+    own "$W"
+    # shellcheck disable=SC2016
+    run box "${ROOM[@]}" --env BOX="$BOX" --env ROOM="${ROOM[*]}" -- bash -c '
+        exec 5<>r/f 6<x/f; sleep 60 <x/f & p=$!
+        $BOX run -q --approve yes $ROOM --ro r --exclude x/f -- bash -c "
+            echo no >&5; cat <&6; echo no >/proc/self/fd/0; ln r/f l; echo no >l; mv r q; ln -s r/f s; echo no >s
+            cat x/f /proc/self/cwd/x/f /proc/1/root\$PWD/x/f /proc/$p/fd/0 /proc/$p/cwd/x/f /proc/\$PPID/fd/6" <r/f
+        kill $p && echo ended'
+    echo "$output"
+    [ "${lines[-1]}" = ended ]
+    [[ "$output" != *secret-of-x* ]]
+    [ "$(cat "$W/r/f")" = kept ]
+}
+
 @test "what an inner run cannot do is refused, or named under warn" {
     for option in '--cmd git=@git' '--set network.mode=filtered --set network.allowedDomains=x.org'; do
         run levels 'touch ran' '' "$option"

@@ -4,34 +4,7 @@
 # What a run was refused: seen, explained, counted; and nothing that was not.
 
 load ../lib/e2e
-
-# records ARGUMENTS OF BOX: runs it, then one line for each record: operation, path or host:port,
-# call, rule, origin, count, grant; separated by '|'. What the command prints is in $X/out.
-records() {
-    : >"$X/r.json"
-    own "$X/r.json"
-    box --result "$X/r.json" "$@" >"$X/out" 2>&1 || :
-    python3 - "$X/r.json" <<'EOF'
-import json, sys
-for v in json.load(open(sys.argv[1]))["violations"]:
-    what = v["path"] or (f'{v["host"]}:{v["port"]}' if v["host"] else "")
-    print("|".join(str(v[k] or "") if k else what for k in
-                   ("operation", "", "detail", "rule", "origin", "count", "grant")))
-EOF
-}
-
-# field NAME: of the last run's result.
-field() {
-    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$X/r.json" "$1"
-}
-
-expect() {
-    if [ "$1" != "$2" ]; then
-        printf 'expected: %s\ngot:      %s\n' "$2" "$1"
-        cat "$X/out"
-        return 1
-    fi
-}
+load ../lib/violations
 
 # told PATH CALL GRANT ATTEMPT…: one record with that grant, and with it the attempt works.
 told() {
@@ -65,10 +38,6 @@ file-write|$O/g|renameat2|default|built-in|1|--rw $O"
         "file-write|$O/f|openat|default|built-in|1|--rw $O/f"
     expect "$(inside_records 'cd way/sub && "$P" create ../new')" \
         "file-write|$O/new|openat|default|built-in|1|--rw $O"
-}
-
-inside_records() {
-    records --env O="$O" --env W="$W" --env P="$PAYLOAD" --env ABX_TEXT="$1" -c 'eval "$ABX_TEXT"'
 }
 
 @test "protected names and rules of files are told with where they come from" {
@@ -171,61 +140,6 @@ file-read|$D/deep/s|--exclude $D"
     expect "$(records --monitor writes -- "$PAYLOAD" write "$O/f" x | cut -d'|' -f1,2)" "file-write|$O/f"
 }
 
-# Threads that swap the path between the look and the kernel (A78).
-SWAP='
-import ctypes, os, sys, threading
-libc = ctypes.CDLL(None, use_errno=True)
-own, other = sys.argv[1].encode(), sys.argv[2].encode()
-path = ctypes.create_string_buffer(256)
-path.value = own
-stop = False
-def swap():
-    while not stop:
-        path.value = other
-        path.value = own
-threads = [threading.Thread(target=swap) for _ in range(2)]
-for t in threads: t.start()
-opened = 0
-sys.setswitchinterval(1e-5)
-for i in range(400):
-    fd = libc.open(path, os.O_WRONLY | os.O_TRUNC)
-    if fd >= 0:
-        os.write(fd, b"x"); os.close(fd); opened += 1
-stop = True
-for t in threads: t.join()
-print("opened" if opened else "never")
-'
-
-@test "a path that is swapped under the monitor's eyes opens nothing" {
-    echo "$SWAP" >"$W/swap.py"
-    own "$W/swap.py"
-    watch "$O"
-    records -- python3 swap.py "$W/file" "$O/f" >"$X/lines"
-    expect "$(cat "$X/out")" opened
-    untouched
-    python3 -c '
-import json, sys
-for v in json.load(open(sys.argv[1]))["violations"]:
-    assert v["attempt"] and v["path"] == sys.argv[2], v' "$X/r.json" "$O/f"
-}
-
-@test "a flood of refusals is bounded, counted, and does not stop the command" {
-    echo 'import os, sys
-for i in range(20000):
-    try:
-        os.open(f"{sys.argv[1]}/n{i}", os.O_WRONLY | os.O_CREAT)
-    except OSError:
-        pass
-print("done")' >"$W/flood.py"
-    own "$W/flood.py"
-    local count
-    count=$(records -- python3 flood.py "$O" | wc -l) # a host that is slow to read hears of fewer
-    [ "$count" -ge 10 ]
-    [ "$count" -le 512 ]
-    expect "$(cat "$X/out")" "done"
-    [ "$(field violationsDropped)" -ge 15000 ]
-}
-
 # A filter of its own that allows everything, then one with a listener of its own.
 OWN_FILTER='
 import ctypes, os, struct, sys
@@ -299,8 +213,29 @@ assert b["cwd"] == sys.argv[2]' "$O/f" "$W"
     [ ! -e "$H/else" ]
 }
 
-learn() {
-    (cd "$W" && "${AS[@]}" "$BOX" learn --approve yes "$@" 2>"$X/err")
+@test "a log that is full becomes the old one, and one that is not ours is left alone" {
+    local log=$H/.local/state/agentbox/log/violations.jsonl
+    report -- "$PAYLOAD" write "$O/f" x >/dev/null
+    python3 - "$log" <<'PY'
+import sys
+line = open(sys.argv[1]).read()
+with open(sys.argv[1], "a") as log:
+    log.write(line * ((4 << 20) // len(line) - 1)) # the next one does not fit
+PY
+    local before
+    before=$(cksum <"$log")
+    report -- "$PAYLOAD" create "$O/new" >/dev/null
+    expect "$(cksum <"$log.1")" "$before"
+    [ "$(wc -l <"$log")" -eq 1 ]
+    [ "$(stat -c %a "$log" "$log.1" | sort -u)" = 600 ]
+    expect "$(as_who "$BOX" log -n 2 | sed 's/.*file-write \([^:]*\):.*/\1/')" "$O/f
+$O/new"
+    report -- "$PAYLOAD" create "$O/new" >/dev/null # the old one stays until the new one is full
+    expect "$(cksum <"$log.1")" "$before"
+    rm "$log"
+    ln -s "$H/else" "$log"
+    report -- "$PAYLOAD" create "$O/new" >/dev/null
+    [ ! -e "$H/else" ]
 }
 
 @test "learn proposes the grants that a command needs, and with them it runs clean" {

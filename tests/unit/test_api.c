@@ -163,6 +163,15 @@ static void capture_is_bounded_at_exactly_the_limit(void **state)
             assert_int_equal(abx_result_truncated(r, stream), table[i].truncated);
             assert_int_equal(abx_result_output_bytes(r, stream), table[i].bytes);
         }
+        assert_int_equal(abx_result_violations(r), table[i].truncated ? 2 : 0);
+        for (size_t v = 0; v < abx_result_violations(r); v++) {
+            const abx_violation *limit = abx_result_violation(r, v);
+
+            assert_string_equal(abx_violation_rule(limit), "maxOutputBytes");
+            assert_string_equal(abx_violation_grant(limit), "--set maxOutputBytes=0");
+            assert_string_equal(abx_violation_detail(limit),
+                                v == 0 ? "standard output" : "standard error");
+        }
         abx_result_free(r);
     }
 }

@@ -149,8 +149,16 @@ static void other_protocols_are_told_at_once(void **state)
     } table[] = {
         { EXT("G"), CLIENTHELLO_NOT_TLS },
         { EXT("SSH-2.0"), CLIENTHELLO_NOT_TLS },
-        { EXT("\x80\x2e\x01\x03\x01"), CLIENTHELLO_NOT_TLS }, /* SSLv2 */
-        { EXT("\x15\x03\x01\x00\x02"), CLIENTHELLO_NOT_TLS }, /* an alert */
+        { EXT("\x80\x2e\x01\x03\x01"), CLIENTHELLO_NONE }, /* in the form of SSL 2 */
+        { EXT("\x80\x2e\x01"), CLIENTHELLO_MORE },
+        { EXT("\x80\x2e\x02"), CLIENTHELLO_NOT_TLS },
+        { EXT("\xff\xfb\x01\xff"), CLIENTHELLO_NOT_TLS },
+        { EXT("\x15\x03\x01\x00\x02"), CLIENTHELLO_MALFORMED }, /* an alert */
+        { EXT("\x14\x03"), CLIENTHELLO_MALFORMED },
+        { EXT("\x18\x03"), CLIENTHELLO_MALFORMED },
+        { EXT("\x15\x02"), CLIENTHELLO_NOT_TLS },
+        { EXT("\x13\x03"), CLIENTHELLO_NOT_TLS },
+        { EXT("\x19\x03"), CLIENTHELLO_NOT_TLS },
         { EXT("\x16\x02"), CLIENTHELLO_NOT_TLS },
         { EXT("\x16\x03"), CLIENTHELLO_MORE },
         { EXT("\x16\x03\x01\x00\x00"), CLIENTHELLO_MALFORMED },

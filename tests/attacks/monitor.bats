@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A78, A145, A149: the monitor. It explains; nobody gets anything from it, and without it nothing goes.
+# shellcheck disable=SC2016,SC2154,SC2034
+load ../lib/e2e
+load ../lib/violations
+
+# Threads that swap the path between the look and the kernel.
+SWAP='
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+own, other = sys.argv[1].encode(), sys.argv[2].encode()
+path = ctypes.create_string_buffer(256)
+path.value = own
+stop = False
+def swap():
+    while not stop:
+        path.value = other
+        path.value = own
+threads = [threading.Thread(target=swap) for _ in range(2)]
+for t in threads: t.start()
+opened = 0
+sys.setswitchinterval(1e-5)
+for i in range(400):
+    fd = libc.open(path, os.O_WRONLY | os.O_TRUNC)
+    if fd >= 0:
+        os.write(fd, b"x"); os.close(fd); opened += 1
+stop = True
+for t in threads: t.join()
+print("opened" if opened else "never")
+'
+
+@test "A78 a path that is swapped under the monitor's eyes opens nothing" {
+    echo "$SWAP" >"$W/swap.py"
+    own "$W/swap.py"
+    watch "$O"
+    records -- python3 swap.py "$W/file" "$O/f" >"$X/lines"
+    expect "$(cat "$X/out")" opened
+    untouched
+    python3 -c '
+import json, sys
+for v in json.load(open(sys.argv[1]))["violations"]:
+    assert v["attempt"] and v["path"] == sys.argv[2], v' "$X/r.json" "$O/f"
+}
+
+# init_of: the sandbox's pid 1, as the host counts, of the box in the background.
+init_of() {
+    local keeper pid
+    for keeper in $(pgrep -P "$BOX_PID"); do
+        for pid in $(pgrep -P "$keeper"); do
+            if grep -q '^NSpid:.*[[:space:]]1$' "/proc/$pid/status" 2>/dev/null; then
+                echo "$pid"
+                return
+            fi
+        done
+    done
+    return 1
+}
+
+memory_of() {
+    sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB$/\1/p' "/proc/$1/status"
+}
+
+FLOOD='
+import os, sys, time
+def flood(n):
+    for i in range(n):
+        try:
+            os.open(f"{sys.argv[1]}/n{os.getpid()}.{i}", os.O_WRONLY | os.O_CREAT)
+        except OSError:
+            pass
+pids = []
+for _ in range(4):
+    pid = os.fork()
+    if pid == 0:
+        flood(int(sys.argv[2]))
+        os._exit(0)
+    pids.append(pid)
+for pid in pids: os.waitpid(pid, 0)
+open("flooded", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.02)
+'
+
+# wait_long COMMAND: for what may take its time on a busy machine.
+wait_long() {
+    local i
+    for ((i = 0; i < 20; i++)); do
+        ! wait_for "$@" >/dev/null || return 0
+    done
+    echo "waited in vain for: $*"
+    return 1
+}
+
+@test "A145 a flood of refusals is bounded, counted, and does not stop the command" {
+    echo "$FLOOD" >"$W/flood.py"
+    : >"$X/r.json"
+    own "$W" "$X"
+    watch "$O"
+    start_box --result "$X/r.json" -- python3 flood.py "$O" 25000
+    wait_long test -e "$W/flooded"
+    [ "$(memory_of "$(init_of)")" -lt 4096 ]
+    [ "$(memory_of "$BOX_PID")" -lt 65536 ]
+    touch "$W/go"
+    wait "$BOX_PID"
+    untouched
+    [ "$(field exitCode)" = 0 ]
+    [ "$(field violationsDropped)" -ge 90000 ]
+    python3 -c '
+import json, sys
+assert 10 <= len(json.load(open(sys.argv[1]))["violations"]) <= 512' "$X/r.json"
+}
+
+@test "A149 nobody inside can stop the monitor or make it wait" {
+    watch "$O"
+    expect "$(inside_records '
+        kill -STOP 1; kill -KILL 1; kill -SEGV 1
+        "$P" write "$O/f" x' | cut -d'|' -f1,2)" "file-write|$O/f"
+    [[ "$(cat "$X/out")" == *EROFS ]]
+    untouched
+}
+
+@test "A149 variant: a host that does not listen holds nobody up" {
+    echo "$FLOOD" >"$W/flood.py"
+    : >"$X/r.json"
+    own "$W" "$X"
+    start_box --result "$X/r.json" -- sh -c 'echo >up; while [ ! -e begin ]; do sleep 0.02; done; exec python3 flood.py "$1" 500' sh "$O"
+    wait_long test -e "$W/up"
+    kill -STOP "$BOX_PID"
+    touch "$W/begin"
+    wait_long test -e "$W/flooded"
+    kill -CONT "$BOX_PID"
+    touch "$W/go"
+    wait "$BOX_PID"
+    [ "$(field exitCode)" = 0 ]
+    [ "$(field violationsDropped)" -ge 1 ]
+}
+
+@test "A149 variant: without the monitor nothing goes on, and its end is the run's, with a reason" {
+    local init status
+    watch "$O"
+    start_box -- sh -c 'echo >up; while [ ! -e begin ]; do sleep 0.02; done; "$1" write "$2" x >answer; echo >after' \
+        sh "$PAYLOAD" "$O/f" 2>"$X/said"
+    wait_long test -e "$W/up"
+    init=$(init_of)
+    kill -STOP "$init"
+    wait_long grep -q '^State:.T' "/proc/$init/status"
+    touch "$W/begin"
+    sleep 0.3 # the time that it takes to see that nothing happens
+    [ ! -e "$W/answer" ]
+    kill -KILL "$init"
+    status=0
+    wait "$BOX_PID" || status=$?
+    [ "$status" -eq 125 ]
+    grep -q 'ended from outside' "$X/said"
+    [ ! -e "$W/after" ]
+    untouched
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016,SC2154
+# learn on small projects of three kinds: what it proposes is valid, enough, and no more than needed.
+
+load ../lib/filtered
+load ../lib/violations
+
+# The proposal as the project's own file; it is accepted as a person would.
+accept() {
+    cp "$1" "$W/.agentbox.jsonc"
+    own "$W"
+    (cd "$W" && as_who "$BOX" config validate >"$X/out" 2>&1 && as_who "$BOX" config trust >"$X/out" 2>&1) ||
+        { cat "$X/out" "$1"; return 1; }
+}
+
+# grants FILE: the entries of its lists, one a line.
+grants() {
+    sed -n 's/^      "\(.*\)",\( \/\/.*\)\?$/\1/p' "$1"
+}
+
+# learned WANTED ARGUMENTS: the proposal for the command has the grants WANTED (one a line); with them
+# it runs clean, without any one of them it does not; asked again, learn says the same.
+learned() {
+    local want=$1 line
+    shift
+    learn "$@" >"$X/proposed" || { cat "$X/err"; return 1; }
+    expect "$(grants "$X/proposed")" "$want" || { cat "$X/err" "$X/proposed"; return 1; }
+    clean
+    learn "$@" >"$X/again"
+    diff "$X/proposed" "$X/again"
+    accept "$X/proposed"
+    clean
+    expect "$(records "$@")" ""
+    expect "$(field exitCode)" 0
+    while IFS= read -r line; do
+        grep -vF "      \"$line\"," "$X/proposed" >"$X/less"
+        accept "$X/less"
+        clean
+        records "$@" >"$X/lines"
+        [ -s "$X/lines" ] || { echo "not needed: $line"; return 1; }
+    done <<<"$want"
+}
+
+# What a run of the project leaves; each test says its own.
+clean() {
+    :
+}
+
+@test "C with make: what it installs outside" {
+    mkdir -p "$W/src" "$O/prefix"
+    echo 'int twice(int x) { return 2 * x; }' >"$W/src/twice.c"
+    printf 'int twice(int);\nint main(void) { return twice(2) != 4; }\n' >"$W/src/main.c"
+    cat >"$W/Makefile" <<'MAKE'
+PREFIX = /usr/local
+app: src/twice.o src/main.o
+	$(CC) -o $@ $^
+check: app
+	./app
+install: check
+	install -d $(PREFIX)/bin $(PREFIX)/share/doc/app
+	install app $(PREFIX)/bin
+	cp Makefile $(PREFIX)/share/doc/app/Makefile
+MAKE
+    own "$W" "$O"
+    clean() {
+        rm -rf "$O/prefix/"* "$W/app" "$W"/src/*.o
+    }
+    learned "$O/prefix" make -s -j2 install PREFIX="$O/prefix"
+}
+
+@test "Node with npm and its own test runner: the registry, and a file of reports" {
+    command -v npm || skip "no npm here"
+    mkdir -p "$X/package" "$NET/reg" "$O/reports"
+    printf '{"name":"tiny","version":"1.0.0","main":"i.js"}' >"$X/package/package.json"
+    echo 'module.exports = x => 2 * x;' >"$X/package/i.js"
+    tar -C "$X" -czf "$NET/reg/tiny-1.0.0.tgz" package
+    printf '{"name":"tiny","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","dist":{"tarball":"http://npm.test/reg/tiny-1.0.0.tgz","shasum":"%s"}}}}' \
+        "$(sha1sum "$NET/reg/tiny-1.0.0.tgz" | cut -d' ' -f1)" >"$NET/tiny"
+    echo '{"name":"app","version":"1.0.0","dependencies":{"tiny":"1.0.0"}}' >"$W/package.json"
+    cat >"$W/app.test.js" <<JS
+const test = require('node:test');
+const assert = require('node:assert');
+test('twice', () => {
+    assert.strictEqual(require('tiny')(2), 4);
+    require('node:fs').writeFileSync('$O/reports/last.json', '{}');
+});
+JS
+    : >"$O/reports/last.json"
+    own "$W" "$O"
+    clean() {
+        rm -rf "$W/node_modules" "$W/package-lock.json" "$W/cache"
+    }
+    learned "$O/reports/last.json
+npm.test:80" --allow-domain 127.0.0.5 -c 'set -e
+        npm install --cache cache --no-audit --no-fund --fetch-retries 0 --registry http://npm.test/
+        node --test'
+}
+
+@test "Python with unittest: files of a directory become the directory; a key is a remark" {
+    mkdir -p "$O/data" "$H/.ssh"
+    echo key >"$H/.ssh/id_test"
+    own "$H" "$O"
+    cat >"$W/test_app.py" <<PY
+import os, pathlib, tempfile, unittest
+
+class App(unittest.TestCase):
+    def test_files(self):
+        for name in ("one", "two", "three"):
+            pathlib.Path("$O/data", name).write_text(name)
+            self.assertEqual(pathlib.Path("$O/data", name).read_text(), name)
+
+    def test_key_if_there(self):
+        try:
+            self.assertTrue(pathlib.Path("$H/.ssh/id_test").read_text())
+        except OSError:
+            self.skipTest("no key")
+
+    def test_temporary(self):
+        with tempfile.TemporaryDirectory() as d:
+            os.mkdir(os.path.join(d, "x"))
+PY
+    for name in one two three; do : >"$O/data/$name"; done
+    own "$W" "$O"
+    clean() {
+        rm -rf "$W/__pycache__"
+    }
+    learned "$O/data" python3 -m unittest -q
+    grep -q '^  //   file-read .*/\.ssh' "$X/proposed"
+    not grep -q '^ *"[^"]*ssh' "$X/proposed"
+}
+
+@test "nothing needed, nothing proposed; what is protected is said and not granted" {
+    host_git -C "$W" init -q
+    own "$W"
+    learn -- true >"$X/proposed"
+    expect "$(grants "$X/proposed")" ""
+    learn -c 'echo x >>.git/config; echo x >.mcp.json; true' >"$X/proposed" || :
+    expect "$(grants "$X/proposed")" ""
+    grep -q '^  //   file-write .*/\.git/config' "$X/proposed"
+    grep -q '^  //   file-write .*/\.mcp\.json' "$X/proposed"
+    accept "$X/proposed"
+}
