@@ -41,7 +41,7 @@ const char *strerrordesc_np(int error);
 
 /* Conditions are waited for by the monotonic clock: cond_init says so, and all are made there. */
 #define pthread_condattr_setclock(attributes, clock) ((void)(attributes), 0)
-#define pthread_cond_timedwait compat_cond_timedwait
+#define pthread_cond_timedwait                       compat_cond_timedwait
 int compat_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                           const struct timespec *deadline);
 
