@@ -19,7 +19,7 @@
 #include "launcher/launcher.h"
 #include "plan/watch.h"
 
-#define TEXT_MAX         (WATCH_PATH_MAX + 64)
+#define TEXT_MAX         WATCH_NAME_MAX
 #define LOOKS_PER_SECOND 2000u
 #define SLOTS            1024u /* twice WATCH_MAX_RECORDS */
 
@@ -131,6 +131,24 @@ static void split(struct look *l)
     l->parent_len = at > 1 ? at - 1 : at;
 }
 
+size_t watch_name(const struct notice *n, int dir, const char *given, char *to)
+{
+    const char *rest = skip_self(given);
+    size_t base_len = 0;
+
+    to[0] = '\0';
+    if (rest) {
+        (void)put_process(to, n, rest);
+        return 0;
+    }
+    if (given[0] != '/') {
+        base_len = put_base(to, n, dir);
+        (void)text_append(to, TEXT_MAX, "/");
+    }
+    (void)text_append(to, TEXT_MAX, given);
+    return base_len;
+}
+
 /* Reads the path; false: there is none to look at. */
 static bool read_name(struct look *l, int dir, int path)
 {
@@ -143,18 +161,7 @@ static bool read_name(struct look *l, int dir, int path)
     given[got] = '\0';
     if (!given[0] || text_len(given) >= WATCH_PATH_MAX)
         return false; /* the descriptor itself is meant, or the kernel refuses the name */
-    const char *rest = skip_self(given);
-    l->base_len = 0;
-    if (rest) {
-        (void)put_process(l->text, l->n, rest);
-    } else if (given[0] == '/') {
-        l->text[0] = '\0';
-        (void)text_append(l->text, TEXT_MAX, given);
-    } else {
-        l->base_len = put_base(l->text, l->n, dir);
-        (void)text_append(l->text, TEXT_MAX, "/");
-        (void)text_append(l->text, TEXT_MAX, given);
-    }
+    l->base_len = watch_name(l->n, dir, given, l->text);
     split(l);
     return true;
 }
@@ -382,6 +389,16 @@ static bool may_look(void)
     return false;
 }
 
+void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len)
+{
+    if (!may_look())
+        return;
+    message.flags = flags;
+    message.port = 0;
+    set_path(path, len);
+    tell(n);
+}
+
 /* The canonical path of what text names, at most TEXT_MAX bytes; 0: it cannot be reached. */
 static size_t canonical(const char *text, bool follow, char *to)
 {
@@ -536,7 +553,7 @@ void watch_serve(int fd)
 {
     struct notice n;
 
-    if (!notify_receive(fd, &n))
+    if (!notify_receive(fd, &n) || sockets_serve(fd, &n))
         return;
     const struct call *c = find_call(n.number);
     if (!c || c->level == WATCH_TOLD) {

@@ -13,9 +13,7 @@ static const struct gap {
     const char *harmless; /* scalars: the value that changes nothing */
     const char *what;
 } gaps[] = {
-    { KEY_DOCKER, "false", "no socket of the host is let in" },
     { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },
-    { KEY_ALLOW_SOCKETS, NULL, "no socket of the host is let in" },
 };
 
 static int32_t refuse(const struct settings_entry *e, const char *what, abx_error **err)
