@@ -109,9 +109,10 @@ static void notice_secrets(const abx_command *c)
 
 static void notice_docker(const abx_command *c)
 {
-    if (c->policy->docker)
-        manager_notice(c->manager, ABX_NOTICE_WARNING,
-                       "Docker's socket is let in: whoever has it owns the host");
+    for (size_t i = 0; i < c->facts->path_count; i++)
+        if (c->facts->paths[i].rule->flags & RULE_DOCKER)
+            manager_notice(c->manager, ABX_NOTICE_WARNING,
+                           "Docker's socket is let in: whoever has it owns the host");
 }
 
 /* Said once, although a plan may be made again. */

@@ -60,8 +60,8 @@ bool report_bytes(const void *bytes, size_t len);
 
 /* ---- watch.c: the monitor ---- */
 void watch_begin(const struct launch *l);
-void watch_serve(int fd); /* one call that waits at the listener */
-void watch_end(void);     /* how often it was what */
+void watch_serve(int fd);   /* one call that waits at the listener */
+void watch_end(void);       /* how often it was what */
 #define WATCH_NAME_MAX 4160 /* a path of the caller's and what leads to it */
 /*
  * How pid 1 names what the caller calls `given`; to has WATCH_NAME_MAX bytes. dir: the argument

@@ -4,10 +4,10 @@
  *
  * The command's filter lets no Unix socket be made by its own hand: socket() and connect() wait
  * here. socket() is answered with one end of a pair whose other end is gone. The kernel takes such
- * a socket for connected for good: connect() gives EISCONN, listen() EINVAL, an address in sendmsg()
- * EISCONN. connect() to a Unix address is never let through; if what it names is one of the plan's
- * sockets, pid 1 connects a new socket to the one that it opened before the command ran, and puts
- * it in the place of the command's descriptor.
+ * a socket for connected for good: connect() gives EISCONN, listen() EINVAL, sendmsg() with an
+ * address EISCONN. connect() to a Unix address is never let through; if what it names is one of
+ * the plan's sockets, pid 1 connects a new socket to the one that it opened before the command
+ * ran, and puts it in the place of the command's descriptor.
  *
  * Trusts nothing of the caller: the address is read once, into our memory, and decides only which
  * of the plan's sockets is meant. Whatever another thread swaps meanwhile (the address, the

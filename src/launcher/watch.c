@@ -389,14 +389,18 @@ static bool may_look(void)
     return false;
 }
 
-void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len)
+static void tell_path(const struct notice *n, uint32_t flags, const char *path, size_t len)
 {
-    if (!may_look())
-        return;
     message.flags = flags;
     message.port = 0;
     set_path(path, len);
     tell(n);
+}
+
+void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len)
+{
+    if (may_look())
+        tell_path(n, flags, path, len);
 }
 
 /* The canonical path of what text names, at most TEXT_MAX bytes; 0: it cannot be reached. */
@@ -451,12 +455,8 @@ static void look_closer(struct look *l)
     if (!may_look())
         return;
     size_t len = find_path(l, name_only, path);
-    if (!len)
-        return;
-    message.flags = l->flags | (name_only ? WATCH_NAME : 0);
-    message.port = 0;
-    set_path(path, len);
-    tell(l->n);
+    if (len)
+        tell_path(l->n, l->flags | (name_only ? WATCH_NAME : 0), path, len);
 }
 
 /* ---- by kind ---- */

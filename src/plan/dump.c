@@ -74,8 +74,8 @@ static const struct {
     uint32_t flag;
     const char *name;
 } mount_flags[] = {
-    { MOUNT_SEAL, "sealed" }, { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
-    { MOUNT_CWD, "cwd" },     { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
+    { MOUNT_SEAL, "sealed" },   { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
+    { MOUNT_CWD, "cwd" },       { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
     { MOUNT_SOCKET, "socket" },
 };
 

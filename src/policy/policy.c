@@ -82,8 +82,7 @@ static bool add_entry_rule(struct arena *a, const struct settings_entry *e,
 static bool add_socket_rule(struct arena *a, const struct settings_entry *e, bool docker,
                             struct policy_rule *rule)
 {
-    *rule = (struct policy_rule){ ACCESS_RO, e->origin,
-                                  RULE_SOCKET | (docker ? RULE_DOCKER : 0),
+    *rule = (struct policy_rule){ ACCESS_RO, e->origin, RULE_SOCKET | (docker ? RULE_DOCKER : 0),
                                   docker ? "docker.sock" : arena_strdup(a, e->value),
                                   arena_strdup(a, e->source) };
     return rule->text && rule->source;

@@ -10,7 +10,7 @@ load ../lib/e2e
 serve_named() {
     local folder=${1:-$S}
     LOG=$X/log
-    : >"$LOG"
+    : >"$LOG" >"$X/ready"
     cp "$BATS_TEST_DIRNAME/../lib/sockets.py" "$T/sockets.py"
     chmod 644 "$T/sockets.py"
     own "$LOG"
@@ -75,7 +75,7 @@ calls() {
     [ "$(calls other)" -eq 0 ]
 }
 
-@test "a socket below /run, /tmp or a hidden folder can be seen and called when it is named" {
+@test "a socket in a covered or hidden folder can be seen and called when it is named" {
     local folder
     folder=$(mktemp -d /tmp/abx-test.XXXXXX)
     made+=("$folder")

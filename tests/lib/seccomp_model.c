@@ -40,10 +40,9 @@ uint32_t model_default(const struct seccomp_target *t)
     return ERRNO(t->init ? EPERM : ENOSYS);
 }
 
-#define MODEL_SETID (uint32_t)(S_ISUID | S_ISGID)
-#define MODEL_MAKES (uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
-#define MODEL_CHANGES                                                                              \
-    (uint32_t)(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+#define MODEL_SETID   (uint32_t)(S_ISUID | S_ISGID)
+#define MODEL_MAKES   (uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define MODEL_CHANGES (uint32_t)(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
 /* ---- the model ---- */
 
@@ -148,8 +147,8 @@ static bool is_one_of(unsigned action, const uint8_t *list, size_t count)
 static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *row,
                        const struct seccomp_options *o, const struct seccomp_data *data)
 {
-    static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,   SECCOMP_OPENAT,
-                                       SECCOMP_CREAT, SECCOMP_CHMOD,  SECCOMP_FCHMODAT,
+    static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,    SECCOMP_OPENAT,
+                                       SECCOMP_CREAT, SECCOMP_CHMOD,   SECCOMP_FCHMODAT,
                                        SECCOMP_MKNOD, SECCOMP_MKNODAT, SECCOMP_CONNECT };
     static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE };
     const uint32_t verdict = model_action(row->command, o, data);
@@ -344,10 +343,40 @@ static void oracle_init_openat(struct oracle *o)
     rule_other(o, SCMP_ACT_ERRNO(EPERM), NULL, 2, O_PATH | MODEL_CHANGES, &none, 1, O_PATH, 0);
 }
 
+static void oracle_init_ioctl(struct oracle *o)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
+
+    if (o->target.options.named)
+        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP, FIONBIO,
+                  (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND,
+                  (uint32_t)SECCOMP_IOCTL_NOTIF_ADDFD);
+    else
+        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP,
+                  (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND);
+}
+
+static void oracle_named(struct oracle *o, unsigned action)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
+    bool named = o->target.options.named;
+
+    if (action == SECCOMP_CONNECT)
+        add_rule(o, named ? SCMP_ACT_NOTIFY : yes, 0, NULL);
+    else if (action == SECCOMP_INIT_IOCTL)
+        oracle_init_ioctl(o);
+    else if (action == SECCOMP_INIT_OPENAT)
+        oracle_init_openat(o);
+    else if (action == SECCOMP_INIT_CONNECT)
+        add_rule(o, named ? yes : no, 0, NULL);
+    else
+        RULE_LIST(o, 0, UINT32_MAX, named ? yes : no, no, AF_UNIX);
+}
+
 static void oracle_row(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
-    bool nested = o->target.options.nested, named = o->target.options.named;
+    bool nested = o->target.options.nested;
 
     switch (action) {
     case SECCOMP_ALLOW:
@@ -371,23 +400,11 @@ static void oracle_row(struct oracle *o, unsigned action)
         RULE_LIST(o, 1, UINT32_MAX, no, yes, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD);
         return;
     case SECCOMP_CONNECT:
-        return add_rule(o, named ? SCMP_ACT_NOTIFY : yes, 0, NULL);
     case SECCOMP_INIT_CONNECT:
-        return add_rule(o, named ? yes : no, 0, NULL);
-    case SECCOMP_INIT_SOCKET:
-        RULE_LIST(o, 0, UINT32_MAX, named ? yes : no, no, AF_UNIX);
-        return;
     case SECCOMP_INIT_IOCTL:
-        if (named)
-            RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP, FIONBIO,
-                      (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND,
-                      (uint32_t)SECCOMP_IOCTL_NOTIF_ADDFD);
-        else
-            RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP,
-                      (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND);
-        return;
     case SECCOMP_INIT_OPENAT:
-        return oracle_init_openat(o);
+    case SECCOMP_INIT_SOCKET:
+        return oracle_named(o, action);
     case SECCOMP_MKNOD:
         return oracle_mknod(o, 1);
     case SECCOMP_MKNODAT:

@@ -96,6 +96,7 @@ def refusals(path):
               attempt(lambda: s.send(b"x")))
         s.bind("own.sock")
         print(attempt(lambda: s.listen(1)))
+        os.unlink("own.sock")
     for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
         print(attempt(lambda k=kind: socket.socket(socket.AF_UNIX, k)))
     address = b"\x01\x00" + path.encode() + b"\0"
@@ -110,7 +111,15 @@ def connect_raw(fd, address):
 
 
 def summarise(results):
-    print("connected" if 0 in results else "never", flush=True)
+    print("connected" if 0 in results else results, flush=True)
+
+
+def rounds(results):
+    """ROUNDS at least, and until the listed one was reached; bounded."""
+    i, end = 0, time.monotonic() + 12
+    while (i < ROUNDS or 0 not in results) and time.monotonic() < end:
+        yield i
+        i += 1
 
 
 def swap(listed, other):
@@ -130,12 +139,9 @@ def swap(listed, other):
     for t in threads:
         t.start()
     results = set()
-    end = time.monotonic() + 10
-    for _ in range(ROUNDS):
+    for _ in rounds(results):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
             results.add(0 if libc.connect(s.fileno(), address, size) == 0 else ctypes.get_errno())
-        if time.monotonic() > end:
-            break
     stop.set()
     for t in threads:
         t.join()
@@ -164,11 +170,8 @@ def places(listed, other):
         t.start()
     forms = [b"\x01\x00" + p.encode() + b"\0" for p in (listed, other)]
     results = set()
-    end = time.monotonic() + 10
-    for i in range(ROUNDS):
+    for i in rounds(results):
         results.add(connect_raw(place, forms[i % 2]))
-        if time.monotonic() > end:
-            break
     stop.set()
     for t in threads:
         t.join()
