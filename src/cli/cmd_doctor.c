@@ -22,20 +22,25 @@ static void print_row(const abx_report *r, size_t i)
 
 static int print_text(const abx_report *r)
 {
-    bool native = str_eq(abx_report_backend(r), "native");
+    const char *backend = abx_report_backend(r);
+    bool native = str_eq(backend, "native"), inner = str_eq(backend, "landlock");
 
     (void)printf("agentbox %s\n\n", abx_version());
     for (size_t i = 0; i < abx_report_layers(r); i++)
         print_row(r, i);
-    (void)printf("\nBack end: %s.\n", native ? "native, all layers" : "none: a layer is missing");
-    if (!native)
+    (void)printf("\nBack end: %s.\n",
+                 native  ? "native, all layers"
+                 : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
+                           "no hosts\nchosen anew, no guards and wrappers of commands"
+                         : "none: a layer is missing");
+    if (!native && !inner)
         (void)printf("`agentbox run` refuses to start here. To run with what there is: "
                      "--set fallbackPolicy=warn\n");
     (void)printf("Monitor: %s.\n",
                  str_eq(abx_report_monitor(r), "notify")
                      ? "notify, refusals are explained; refused reads only with --set monitor=learn"
                      : "none: the kernel, or a sandbox around us, gives no notifications");
-    return native ? 0 : 1;
+    return native || inner ? 0 : 1;
 }
 
 CLI_COMMAND(doctor)
@@ -55,7 +60,7 @@ CLI_COMMAND(doctor)
     } else if (abx_report_json(report, &text, &err) == ABX_OK) {
         (void)fputs(text, stdout);
         abx_free(text);
-        code = str_eq(abx_report_backend(report), "native") ? 0 : 1;
+        code = str_eq(abx_report_backend(report), "none") ? 1 : 0;
     } else {
         code = cli_fail(err);
     }

@@ -19,7 +19,8 @@
 #include "plan/seccomp.h"
 #include "policy/presets.h"
 
-#define COMPILE_HOSTNAME "agentbox"
+/* A name that every system can resolve: programs look up their own, and there is no name server. */
+#define COMPILE_HOSTNAME "localhost"
 
 static int32_t check_request(const struct plan_request *request, abx_error **err)
 {
@@ -137,6 +138,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
         .named = policy->named_count && !policy->unix_sockets && !policy->nested && !inner,
         .nested = policy->nested && !inner, /* the outer one's filter decides */
         .offline = inner && policy->network != NETWORK_ALLOWED,
+        .deaf = !policy->local_binding,
     };
 
     plan->backend = request->backend;
@@ -215,6 +217,8 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
         plan->hold_count = 0; /* names that must stay absent: what is above them grants nothing */
     if (r == ABX_OK)
         r = limits_compile(policy, facts, arena, plan, err);
+    if (request->backend == BACKEND_LANDLOCK)
+        plan->pid_max = 0; /* the pid namespace is the outer one's */
     if (r == ABX_OK)
         r = set_env(policy, facts, request, arena, plan, err);
     if (r == ABX_OK)

@@ -263,6 +263,8 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_INIT_OPENAT:
     case SECCOMP_INIT_SOCKET:
         return init_action(action, o->named);
+    case SECCOMP_LISTEN:
+        return VERDICT(o->deaf ? REFUSE : RET_ALLOW);
     case SECCOMP_MKNOD:
         return CHECKS(mknod_checks, RET_ALLOW);
     case SECCOMP_MKNODAT:
@@ -319,6 +321,8 @@ struct seccomp_checks seccomp_watched_checks(enum seccomp_action action,
             return CHECKS(clone_asks, RET_ALLOW);
         if (action == SECCOMP_UNSHARE)
             return CHECKS(unshare_asks, RET_ALLOW);
+        if (action == SECCOMP_ABSENT)
+            return VERDICT(RET_ASK);
         return !plain.count && plain.otherwise == REFUSE ? VERDICT(RET_ASK) : plain;
     }
     switch (action) {

@@ -60,6 +60,8 @@ struct seccomp_target seccomp_target_at(uint32_t program)
         t.options.named = program == SECCOMP_PROGRAM_INIT_NAMED;
         return t;
     }
+    t.options.deaf = program >= SECCOMP_PROGRAM_DEAF;
+    program %= SECCOMP_PROGRAM_DEAF;
     if (program >= SECCOMP_PROGRAM_NAMED(WATCH_WRITES)) {
         t.options.named = true;
         t.options.watch = program - SECCOMP_PROGRAM_NAMED(WATCH_WRITES) + WATCH_WRITES;

@@ -83,6 +83,7 @@ struct policy {
     bool unix_sockets;    /* all that can be seen */
     uint32_t named_count; /* rules with RULE_SOCKET */
     bool docker;
+    bool local_binding; /* it may listen */
     bool nested;
     uint32_t watch;                                               /* "monitor", as in its words */
     bool strict;                                                  /* fallbackPolicy */
