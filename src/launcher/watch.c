@@ -137,15 +137,12 @@ size_t watch_name(const struct notice *n, int dir, const char *given, char *to)
     size_t base_len = 0;
 
     to[0] = '\0';
-    if (rest) {
-        (void)put_process(to, n, rest);
-        return 0;
-    }
-    if (given[0] != '/') {
+    if (rest)
+        (void)put_process(to, n, "");
+    else if (given[0] != '/')
         base_len = put_base(to, n, dir);
-        (void)text_append(to, TEXT_MAX, "/");
-    }
-    (void)text_append(to, TEXT_MAX, given);
+    (void)text_append(to, TEXT_MAX, base_len ? "/" : "");
+    (void)text_append(to, TEXT_MAX, rest ? rest : given);
     return base_len;
 }
 
@@ -377,14 +374,11 @@ static bool may_look(void)
     struct __kernel_timespec t = { 0 };
 
     (void)TRY2(__NR_clock_gettime, 6 /* CLOCK_MONOTONIC_COARSE */, &t);
-    if (t.tv_sec != watch.second) {
-        watch.second = t.tv_sec;
+    if (t.tv_sec != watch.second)
         watch.looks = 0;
-    }
-    if (watch.looks < LOOKS_PER_SECOND) {
-        watch.looks++;
+    watch.second = t.tv_sec;
+    if (watch.looks++ < LOOKS_PER_SECOND)
         return true;
-    }
     watch.dropped++;
     return false;
 }
