@@ -385,8 +385,7 @@ static bool may_look(void)
 
 static void tell_path(const struct notice *n, uint32_t flags, const char *path, size_t len)
 {
-    message.flags = flags;
-    message.port = 0;
+    message.flags = flags, message.port = 0;
     set_path(path, len);
     tell(n);
 }
