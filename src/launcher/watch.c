@@ -385,7 +385,8 @@ static bool may_look(void)
 
 static void tell_path(const struct notice *n, uint32_t flags, const char *path, size_t len)
 {
-    message.flags = flags, message.port = 0;
+    message.flags = flags;
+    message.port = 0;
     set_path(path, len);
     tell(n);
 }
@@ -545,8 +546,6 @@ static bool read_word(const struct notice *n)
     set_path(word, text_len(word));
     return word[0];
 }
-
-/* ---- the loop's part ---- */
 
 void watch_begin(const struct launch *l)
 {
