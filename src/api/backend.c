@@ -51,13 +51,24 @@ static int32_t check_network(abx_command *c, abx_error **err)
                   "use --network allowed to have what the outer one allows, or blocked", err);
 }
 
+/* Without a view and a monitor of its own there is nobody who could choose. */
+static int32_t check_sockets(abx_command *c, abx_error **err)
+{
+    if (!c->policy->named_count || c->policy->unix_sockets)
+        return ABX_OK;
+    return refuse(c, "single sockets cannot be let in", "leave --unix-socket and --docker out",
+                  err);
+}
+
 int32_t command_choose_backend(abx_command *c, abx_error **err)
 {
     c->backend = inside_is_closed() ? BACKEND_LANDLOCK : BACKEND_NATIVE;
     if (c->backend == BACKEND_NATIVE)
         return ABX_OK;
     int32_t r = check_commands(c, err);
-    return r == ABX_OK ? check_network(c, err) : r;
+    if (r == ABX_OK)
+        r = check_network(c, err);
+    return r == ABX_OK ? check_sockets(c, err) : r;
 }
 
 int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct arena *arena,

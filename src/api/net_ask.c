@@ -75,9 +75,10 @@ static void keep_answer(struct net_asks *a, const struct net_question *q, enum s
     if (!more)
         return;
     a->answers = more;
-    char *host = strdup(q->host);
-    if (host)
-        more[a->answer_count++] = (struct net_answer){ host, q->port, answer };
+    struct net_answer *kept = &a->answers[a->answer_count];
+    *kept = (struct net_answer){ strdup(q->host), q->port, answer };
+    if (kept->host)
+        a->answer_count++;
 }
 
 /* ---- from the role ---- */

@@ -107,6 +107,14 @@ static void notice_secrets(const abx_command *c)
         manager_notice(c->manager, ABX_NOTICE_INFO, text.data);
 }
 
+static void notice_docker(const abx_command *c)
+{
+    for (size_t i = 0; i < c->facts->path_count; i++)
+        if (c->facts->paths[i].rule->flags & RULE_DOCKER)
+            manager_notice(c->manager, ABX_NOTICE_WARNING,
+                           "Docker's socket is let in: whoever has it owns the host");
+}
+
 /* Said once, although a plan may be made again. */
 static void say_notices(abx_command *c)
 {
@@ -115,6 +123,7 @@ static void say_notices(abx_command *c)
     c->noticed = true;
     notice_cwd(c);
     notice_secrets(c);
+    notice_docker(c);
     backend_notice(c);
     trace_plan(c);
 }

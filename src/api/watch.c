@@ -148,6 +148,34 @@ static void tell_address(struct explainer *e, struct run *run, const struct watc
     add_record(e, run, msg, &v);
 }
 
+/* A socket of the host that nobody named, or one without a path. */
+static void tell_socket(struct explainer *e, struct run *run, const struct watch_msg *msg,
+                        const char *detail)
+{
+    _arena_ struct arena arena = { 0 };
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *path = arena_strndup(&arena, msg->path, msg->path_len);
+    if (!path)
+        return;
+    const bool named = path[0] == '/';
+    const char *word = named ? explain_word(&arena, path) : "";
+    const char *grant = named && word ? arena_printf(&arena, "--unix-socket %s", word) : "";
+    struct abx_violation v = {
+        .operation = VIOLATION_NETWORK,
+        .path = path,
+        .detail = detail,
+        .rule = "network.allowUnixSockets",
+        .origin = origin_name(ORIGIN_BUILTIN),
+        .grant = grant,
+        .grant_path = named ? path : "",
+        .note = named ? "" : "sockets without a path are never let in",
+        .attempt = true,
+    };
+
+    add_record(e, run, msg, &v);
+}
+
 /* The rule that the wrapper spoke of; NULL: nobody's, so it was not the wrapper. */
 static const struct policy_command *find_command(const struct policy *policy, const char *word)
 {
@@ -208,7 +236,9 @@ static void tell(void *user, struct run *run, const struct watch_msg *msg)
 
     if (!call)
         return;
-    if (msg->flags & WATCH_INET)
+    if (msg->flags & WATCH_UNIX)
+        tell_socket(e, run, msg, call->name);
+    else if (msg->flags & WATCH_INET)
         tell_address(e, run, msg, call->name);
     else if (msg->flags & WATCH_WORD)
         tell_command(e, run, msg);

@@ -147,7 +147,8 @@ static int32_t apply_entries(abx_command *c, const struct entry *entries, size_t
         else if (option_keys[id].kind == APPEND)
             code = abx_command_append(c, option_keys[id].key, entries[i].value, err);
         else
-            code = abx_command_set_string(c, option_keys[id].key, entries[i].value, err);
+            code = abx_command_set_string(c, option_keys[id].key,
+                                          entries[i].value ? entries[i].value : "true", err);
     }
     return code;
 }

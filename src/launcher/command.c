@@ -65,6 +65,10 @@ static long step_seccomp(struct launch *l)
     l->object = "filter";
     if (l->plan.watch)
         l->notify_fd = (int)notify_listen(&l->plan.watch_filter);
+    if (l->notify_fd < 0 && l->plan.named) {
+        l->object = "monitor";
+        return l->notify_fd;
+    }
     return l->notify_fd >= 0 ? 0 : seccomp_apply(&l->plan.filter);
 }
 

@@ -60,8 +60,20 @@ bool report_bytes(const void *bytes, size_t len);
 
 /* ---- watch.c: the monitor ---- */
 void watch_begin(const struct launch *l);
-void watch_serve(int fd); /* one call that waits at the listener */
-void watch_end(void);     /* how often it was what */
+void watch_serve(int fd);   /* one call that waits at the listener */
+void watch_end(void);       /* how often it was what */
+#define WATCH_NAME_MAX 4160 /* a path of the caller's and what leads to it */
+/*
+ * How pid 1 names what the caller calls `given`; to has WATCH_NAME_MAX bytes. dir: the argument
+ * with the directory, or -1. Returns the length of what stands before a relative path; 0: none.
+ */
+size_t watch_name(const struct notice *n, int dir, const char *given, char *to);
+void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len);
+
+/* ---- sockets.c: sockets of the host that the plan names ---- */
+long sockets_open(struct launch *l);
+/* socket() and connect(); false: the call is not about such a socket and not answered. */
+bool sockets_serve(int listener, const struct notice *n);
 
 /* Exit codes of the launcher itself, as in PRODUCT: what a shell would say. */
 #define EXIT_TIMED_OUT    124

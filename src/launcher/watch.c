@@ -19,7 +19,7 @@
 #include "launcher/launcher.h"
 #include "plan/watch.h"
 
-#define TEXT_MAX         (WATCH_PATH_MAX + 64)
+#define TEXT_MAX         WATCH_NAME_MAX
 #define LOOKS_PER_SECOND 2000u
 #define SLOTS            1024u /* twice WATCH_MAX_RECORDS */
 
@@ -131,6 +131,21 @@ static void split(struct look *l)
     l->parent_len = at > 1 ? at - 1 : at;
 }
 
+size_t watch_name(const struct notice *n, int dir, const char *given, char *to)
+{
+    const char *rest = skip_self(given);
+    size_t base_len = 0;
+
+    to[0] = '\0';
+    if (rest)
+        (void)put_process(to, n, "");
+    else if (given[0] != '/')
+        base_len = put_base(to, n, dir);
+    (void)text_append(to, TEXT_MAX, base_len ? "/" : "");
+    (void)text_append(to, TEXT_MAX, rest ? rest : given);
+    return base_len;
+}
+
 /* Reads the path; false: there is none to look at. */
 static bool read_name(struct look *l, int dir, int path)
 {
@@ -143,18 +158,7 @@ static bool read_name(struct look *l, int dir, int path)
     given[got] = '\0';
     if (!given[0] || text_len(given) >= WATCH_PATH_MAX)
         return false; /* the descriptor itself is meant, or the kernel refuses the name */
-    const char *rest = skip_self(given);
-    l->base_len = 0;
-    if (rest) {
-        (void)put_process(l->text, l->n, rest);
-    } else if (given[0] == '/') {
-        l->text[0] = '\0';
-        (void)text_append(l->text, TEXT_MAX, given);
-    } else {
-        l->base_len = put_base(l->text, l->n, dir);
-        (void)text_append(l->text, TEXT_MAX, "/");
-        (void)text_append(l->text, TEXT_MAX, given);
-    }
+    l->base_len = watch_name(l->n, dir, given, l->text);
     split(l);
     return true;
 }
@@ -370,16 +374,27 @@ static bool may_look(void)
     struct __kernel_timespec t = { 0 };
 
     (void)TRY2(__NR_clock_gettime, 6 /* CLOCK_MONOTONIC_COARSE */, &t);
-    if (t.tv_sec != watch.second) {
-        watch.second = t.tv_sec;
+    if (t.tv_sec != watch.second)
         watch.looks = 0;
-    }
-    if (watch.looks < LOOKS_PER_SECOND) {
-        watch.looks++;
+    watch.second = t.tv_sec;
+    if (watch.looks++ < LOOKS_PER_SECOND)
         return true;
-    }
     watch.dropped++;
     return false;
+}
+
+static void tell_path(const struct notice *n, uint32_t flags, const char *path, size_t len)
+{
+    message.flags = flags;
+    message.port = 0;
+    set_path(path, len);
+    tell(n);
+}
+
+void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len)
+{
+    if (may_look())
+        tell_path(n, flags, path, len);
 }
 
 /* The canonical path of what text names, at most TEXT_MAX bytes; 0: it cannot be reached. */
@@ -434,12 +449,8 @@ static void look_closer(struct look *l)
     if (!may_look())
         return;
     size_t len = find_path(l, name_only, path);
-    if (!len)
-        return;
-    message.flags = l->flags | (name_only ? WATCH_NAME : 0);
-    message.port = 0;
-    set_path(path, len);
-    tell(l->n);
+    if (len)
+        tell_path(l->n, l->flags | (name_only ? WATCH_NAME : 0), path, len);
 }
 
 /* ---- by kind ---- */
@@ -536,8 +547,6 @@ static bool read_word(const struct notice *n)
     return word[0];
 }
 
-/* ---- the loop's part ---- */
-
 void watch_begin(const struct launch *l)
 {
     watch.learn = l->plan.watch == WATCH_LEARN;
@@ -548,7 +557,7 @@ void watch_serve(int fd)
 {
     struct notice n;
 
-    if (!notify_receive(fd, &n))
+    if (!notify_receive(fd, &n) || sockets_serve(fd, &n))
         return;
     const struct call *c = find_call(n.number);
     if (!c || c->level == WATCH_TOLD) {

@@ -94,6 +94,10 @@ long notify_listen(const struct plan_filter *filter);
 bool notify_receive(int fd, struct notice *ret); /* false: whoever it was is gone */
 /* The call goes on (0), or fails with an errno. */
 void notify_answer(int fd, const struct notice *n, int error);
+/* Gives it fd as a new descriptor, which is what the call returns; 0 or -errno. */
+long notify_give(int listener, const struct notice *n, int fd, bool cloexec);
+/* … in the place of its descriptor `place`; the call returns 0. */
+long notify_replace(int listener, const struct notice *n, int fd, uint32_t place, bool cloexec);
 /* Memory of the waiting process: bytes that were there, or -errno. */
 long notify_read(const struct notice *n, uint64_t address, void *to, size_t size);
 

@@ -81,6 +81,8 @@ long listen_open(struct launch *l, int fds[LISTENER_COUNT])
     return n;
 }
 
+_Static_assert(2 * SOCKET_COUNT <= STATUS_MAX_FDS, "one message takes them all");
+
 long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT])
 {
     static const int families[] = { LISTEN_V4, LISTEN_V6 };

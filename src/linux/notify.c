@@ -17,6 +17,9 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* 5.19 */
 #endif
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND (1UL << 1) /* 5.14 */
+#endif
 #define NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64) /* 6.6 */
 #define NOTIF_SYNC      UINT64_C(1)           /* who waits and who answers share a CPU */
 
@@ -54,6 +57,37 @@ void notify_answer(int fd, const struct notice *n, int error)
     if (error == 0)
         answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     (void)TRY3(__NR_ioctl, fd, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* who is gone needs none */
+}
+
+long notify_give(int listener, const struct notice *n, int fd, bool cloexec)
+{
+    struct seccomp_notif_addfd give = {
+        .id = n->id,
+        .flags = SECCOMP_ADDFD_FLAG_SEND,
+        .srcfd = (uint32_t)fd,
+        .newfd_flags = cloexec ? SYS_O_CLOEXEC : 0,
+    };
+    long r = TRY3(__NR_ioctl, listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give);
+
+    return r < 0 ? r : 0;
+}
+
+long notify_replace(int listener, const struct notice *n, int fd, uint32_t place, bool cloexec)
+{
+    struct seccomp_notif_addfd give = {
+        .id = n->id,
+        .flags = SECCOMP_ADDFD_FLAG_SETFD,
+        .srcfd = (uint32_t)fd,
+        .newfd = place,
+        .newfd_flags = cloexec ? SYS_O_CLOEXEC : 0,
+    };
+    struct seccomp_notif_resp answer = { .id = n->id };
+    long r = TRY3(__NR_ioctl, listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give);
+
+    if (r < 0)
+        return r;
+    (void)TRY3(__NR_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    return 0;
 }
 
 long notify_read(const struct notice *n, uint64_t address, void *to, size_t size)

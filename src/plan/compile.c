@@ -33,6 +33,24 @@ static int32_t check_request(const struct plan_request *request, abx_error **err
     return ABX_OK;
 }
 
+/* Inside a namespace of its own a path may mean another socket, and pid 1 could not tell. */
+static int32_t check_sockets(const struct policy *policy, abx_error **err)
+{
+    int32_t r = ABX_OK;
+
+    if (policy->named_count > PLAN_MAX_SOCKETS) {
+        r = err_new(err, ABX_E_CONFIG, "let in %u sockets of the host: at most %u are possible",
+                    policy->named_count, PLAN_MAX_SOCKETS);
+        err_subject(err, "network.allowUnixSockets");
+    } else if (policy->named_count && policy->nested && !policy->unix_sockets) {
+        r = err_new(err, ABX_E_CONFIG,
+                    "let in single sockets of the host: not together with allowNestedNamespaces");
+        err_subject(err, "network.allowUnixSockets");
+        err_hint(err, "leave one of them out");
+    }
+    return r;
+}
+
 static int32_t copy_argv(const struct plan_request *request, struct arena *arena, struct plan *plan,
                          abx_error **err)
 {
@@ -117,6 +135,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     bool inner = request->backend == BACKEND_LANDLOCK;
     struct seccomp_options options = {
         .unix_sockets = policy->unix_sockets,
+        .named = policy->named_count && !policy->unix_sockets && !policy->nested && !inner,
         .nested = policy->nested && !inner, /* the outer one's filter decides */
         .offline = inner && policy->network != NETWORK_ALLOWED,
         .deaf = !policy->local_binding,
@@ -136,16 +155,19 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->grace_ns = policy->grace_ns;
     plan->hostname = COMPILE_HOSTNAME;
     plan->cwd = facts->cwd;
+    plan->named = options.named;
     seccomp_program(&options, &plan->filter);
     /*
      * Who may make namespaces may have paths that mean something else, and listeners of its own. In
      * another sandbox without a view of our own there is nothing to compare a path with.
      */
     options.watch = policy->nested || inner ? WATCH_OFF : policy->watch;
+    if (options.named)
+        options.watch = MAX_OF(options.watch, (uint32_t)WATCH_WRITES); /* pid 1 must be asked */
     plan->watch = options.watch;
     if (options.watch)
         seccomp_program(&options, &plan->watch_filter);
-    seccomp_init_program(&plan->init_filter);
+    seccomp_init_program(options.named, &plan->init_filter);
 }
 
 void plan_go_offline(const struct policy *policy, struct plan *plan)
@@ -189,6 +211,8 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
 {
     int32_t r = check_request(request, err);
 
+    if (r == ABX_OK)
+        r = check_sockets(policy, err);
     if (r != ABX_OK)
         return r;
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);

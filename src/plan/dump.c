@@ -79,8 +79,9 @@ static const struct {
     uint32_t flag;
     const char *name;
 } mount_flags[] = {
-    { MOUNT_SEAL, "sealed" }, { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
-    { MOUNT_CWD, "cwd" },     { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
+    { MOUNT_SEAL, "sealed" },   { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
+    { MOUNT_CWD, "cwd" },       { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
+    { MOUNT_SOCKET, "socket" },
 };
 
 static void put_escaped(struct buf *b, const char *s)

@@ -216,7 +216,9 @@ static void apply_policy(const struct policy *p, struct table *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct variable *v = &t->list[i];
-        v->removed = v->value && !v->added ? env_removal(v->name, v->value) : NULL;
+        bool docker = p->docker && str_eq(v->name, "DOCKER_HOST") && v->value &&
+                      str_has_prefix(v->value, "unix:");
+        v->removed = v->value && !v->added && !docker ? env_removal(v->name, v->value) : NULL;
         if (v->removed)
             v->value = NULL;
     }

@@ -161,6 +161,9 @@ const struct policy_rule *explain_rule(const struct explain_context *context,
 /* "--ro src" for the command line, "ro src" for files, "@base ~/.ssh" for what is built in. */
 static const char *rule_text(struct arena *arena, const struct policy_rule *rule)
 {
+    if (rule->flags & RULE_SOCKET)
+        return arena_printf(arena, "%s %s", rule->flags & RULE_DOCKER ? "docker" : "unix-socket",
+                            rule->text);
     if (rule->origin == ORIGIN_CALL)
         return arena_printf(arena, "--%s %s", access_name(rule->access), rule->text);
     if (rule->origin == ORIGIN_BUILTIN)
@@ -210,8 +213,7 @@ static const char *path_of_rule(const struct question *q)
     return NULL;
 }
 
-/* A word for a shell, quoted if it must be. */
-static const char *shell_word(struct arena *arena, const char *text)
+const char *explain_word(struct arena *arena, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "/._-+@%:,=";
@@ -250,7 +252,7 @@ static const char *grant_text(const struct question *q, const char **ret_path)
         !(q->rule->flags & RULE_GLOB))
         return arena_printf(q->arena, "leave out --%s %s", access_name(q->rule->access),
                             q->rule->text);
-    const char *word = shell_word(q->arena, path);
+    const char *word = explain_word(q->arena, path);
     *ret_path = path;
     return word ? arena_printf(q->arena, "%s %s", write ? "--rw" : "--ro", word) : NULL;
 }
@@ -309,6 +311,8 @@ static const char *allowance_note(const struct question *q)
     bool here = q->op && str_eq(q->op->path, q->path->path);
     const struct policy_rule *hider = q->path->exists ? NULL : find_hider(q);
 
+    if (here && (q->op->flags & MOUNT_SOCKET))
+        return "the command may connect to it";
     if (hider && q->operation != EXPLAIN_WRITE)
         return arena_printf(q->arena,
                             "it does not exist; once it does, %s %s hides it from the next run on",

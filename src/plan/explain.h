@@ -55,6 +55,9 @@ int32_t explain_command(const struct explain_context *context, const char *name,
 int32_t explain_network(const struct policy *policy, struct arena *arena,
                         struct explain_answer *ret, abx_error **err);
 
+/* A word for a shell, quoted if it must be. NULL when out of memory. */
+const char *explain_word(struct arena *arena, const char *text);
+
 /* What the facts claim, for explain_rule. NULL when out of memory. */
 const struct access_claim *explain_claims(const struct facts *facts, struct arena *arena);
 

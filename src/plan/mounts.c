@@ -256,8 +256,10 @@ static void visit_rule(struct walk *w, const struct node *n)
 
     uint32_t access = MIN_OF(new.uncapped, new.cap);
 
+    bool socket = access == ACCESS_RO && rule && (rule->flags & RULE_SOCKET);
+
     new.is_root = access == ACCESS_RW &&rule && rule->access == ACCESS_RW;
-    if (access != region_access(r) && n->path[1] && r->state != REGION_SYSTEM) {
+    if ((access != region_access(r) || socket) && n->path[1] && r->state != REGION_SYSTEM) {
         new.mask = NO_OP;
         if (access == ACCESS_EXCLUDE) {
             mask_node(w, n);
@@ -265,6 +267,8 @@ static void visit_rule(struct walk *w, const struct node *n)
             new.mask = (uint32_t)w->op_count - 1;
         } else {
             bind_node(w, n, access);
+            if (socket && !w->failed)
+                w->ops[w->op_count - 1].flags |= MOUNT_SOCKET;
             new.state = access == ACCESS_RW ? REGION_WRITABLE : REGION_OPEN;
         }
     }

@@ -202,7 +202,8 @@ static int32_t check_foreign_link(struct collector *c, const struct path_fact *f
         if (!at[1])
             break;
     }
-    bool narrows = precedence_verdict(c->above, n, f->path, &decides) >= f->rule->access;
+    bool narrows = !(f->rule->flags & RULE_SOCKET) &&
+                   precedence_verdict(c->above, n, f->path, &decides) >= f->rule->access;
 
     *ret_use = narrows && f->rule->access != ACCESS_RW;
     if (narrows || (f->rule->flags & RULE_GLOB) || f->rule->origin == ORIGIN_BUILTIN)

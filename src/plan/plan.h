@@ -65,6 +65,7 @@ enum mount_kind {
 #define MOUNT_CWD      0x8u /* BIND_RW: the source is the launcher's working directory */
 #define MOUNT_WRITABLE 0x10u
 #define MOUNT_HELD     0x20u /* BIND_RO: a placeholder that the host makes for the run */
+#define MOUNT_SOCKET   0x40u /* BIND_RO: a socket of the host that pid 1 connects (named) */
 
 struct mount_op {
     uint32_t kind; /* enum mount_kind */
@@ -165,6 +166,7 @@ struct plan {
     uint32_t secret_count;
     const char *profile; /* macOS: the Seatbelt text, NULL elsewhere; likewise */
     const char *tmp;     /* … and where its temporary files are; NULL: a directory of the run */
+    uint32_t named;      /* 1: Unix sockets are made by pid 1; those of MOUNT_SOCKET only */
     uint32_t watch;      /* enum watch_level (watch.h): with watch_filter, if it can */
     struct plan_filter filter; /* of the command */
     struct plan_filter watch_filter;
@@ -178,6 +180,7 @@ struct plan {
 #define PLAN_MAX_RULES   UINT32_C(65536)
 #define PLAN_MAX_LIMITS  UINT32_C(16)
 #define PLAN_MAX_STRINGS UINT32_C(262144)
+#define PLAN_MAX_SOCKETS UINT32_C(32)
 #define PLAN_MAX_WRAPS   UINT32_C(128)
 #define PLAN_MAX_INSNS   UINT32_C(4096)
 

@@ -86,8 +86,8 @@ struct deliver_msg {
 #define LISTEN_HTTP    3128
 #define LISTEN_SOCKS   1080
 #define LISTENER_COUNT 4
-#define SOCKET_COUNT   32                 /* for published ports, of each family */
-#define STATUS_MAX_FDS (2 * SOCKET_COUNT) /* with one message to the host */
+#define SOCKET_COUNT   32 /* for published ports, of each family */
+#define STATUS_MAX_FDS 64 /* with one message to the host: of both families */
 
 enum status_kind {
     STATUS_FAILED = 1, /* step, err, text: set-up ended here; the command was not started */

@@ -15,11 +15,12 @@ void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
     uint32_t program = SECCOMP_PROGRAM(o->unix_sockets, o->nested, o->offline);
 
     if (o->watch != WATCH_OFF && !o->nested && !o->offline)
-        program = SECCOMP_PROGRAM_WATCH(o->unix_sockets, o->watch);
+        program = o->named ? SECCOMP_PROGRAM_NAMED(o->watch)
+                           : SECCOMP_PROGRAM_WATCH(o->unix_sockets, o->watch);
     *ret = seccomp_programs[program + (o->deaf ? SECCOMP_PROGRAM_DEAF : 0)];
 }
 
-void seccomp_init_program(struct plan_filter *ret)
+void seccomp_init_program(bool named, struct plan_filter *ret)
 {
-    *ret = seccomp_programs[SECCOMP_PROGRAM_INIT];
+    *ret = seccomp_programs[named ? SECCOMP_PROGRAM_INIT_NAMED : SECCOMP_PROGRAM_INIT];
 }

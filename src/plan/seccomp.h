@@ -12,6 +12,7 @@
 
 struct seccomp_options {
     bool unix_sockets; /* AF_UNIX sockets by name allowed */
+    bool named;        /* … those of the plan: pid 1 makes and connects them; needs watch */
     bool nested;       /* new namespaces and the mount API allowed */
     bool offline;      /* no Internet sockets: where there is no network namespace to be empty */
     bool deaf;         /* no listening socket of any kind */
@@ -20,7 +21,7 @@ struct seccomp_options {
 
 /* The filter of the command, for the CPU this code was compiled for. */
 void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret);
-/* The filter of pid 1: a short allow-list. */
-void seccomp_init_program(struct plan_filter *ret);
+/* The filter of pid 1: a short allow-list. named: as in the options of its command. */
+void seccomp_init_program(bool named, struct plan_filter *ret);
 
 #endif

@@ -72,6 +72,21 @@ static const struct seccomp_check init_openat_checks[] = {
 };
 
 /*
+ * With named sockets it also makes Unix sockets, connects them, clears O_NONBLOCK (FIONBIO), gives
+ * them to the command (SECCOMP_IOCTL_NOTIF_ADDFD), and reads the flags of a descriptor in /proc.
+ */
+#define OPEN_CHANGES 020001103u /* O_ACCMODE, O_CREAT, O_TRUNC, O_TMPFILE: else nothing changes */
+static const struct seccomp_check init_ioctl_named_checks[] = {
+    { IS(1, 0x540f), RET_ALLOW },     { IS(1, 0x5410), RET_ALLOW },
+    { IS(1, 0xc0502100), RET_ALLOW }, { IS(1, 0xc0182101), RET_ALLOW },
+    { IS(1, 0x40182103), RET_ALLOW }, { IS(1, 0x5421), RET_ALLOW },
+};
+static const struct seccomp_check init_openat_named_checks[] = {
+    { PART_IS(2, OPEN_PATH, OPEN_PATH), RET_ALLOW },
+    { PART_IS(2, OPEN_CHANGES, 0), RET_ALLOW },
+};
+
+/*
  * A program with the setuid bit in a writable directory would run as us for whoever starts it on
  * the host. Nothing is born with that bit or setgid, and chmod does not set it; setgid by chmod
  * stays allowed, since directories are shared that way.
@@ -144,6 +159,17 @@ static const struct seccomp_check socket_offline_checks[] = {
     { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
     { IS(2, 0), RET_ALLOW },
 };
+static const struct seccomp_check init_socket_checks[] = {
+    { IS(0, FAMILY_UNIX), RET_ALLOW },
+};
+/* Pid 1 makes them, and only ever gives out connected ones (launcher/sockets.c). */
+static const struct seccomp_check socket_named_checks[] = {
+    { IS(0, FAMILY_UNIX), RET_ASK },
+    { IS(0, FAMILY_INET), RET_ALLOW },
+    { IS(0, FAMILY_INET6), RET_ALLOW },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
 static const struct seccomp_check socket_unix_offline_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
     { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
@@ -175,6 +201,32 @@ static const struct seccomp_check socketpair_unix_checks[] = {
 #define CHECKS(list, otherwise) ((struct seccomp_checks){ list, ARRAY_LEN(list), otherwise })
 #define VERDICT(verdict)        ((struct seccomp_checks){ NULL, 0, verdict })
 
+static struct seccomp_checks socket_action(const struct seccomp_options *o)
+{
+    if (o->offline)
+        return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
+                               : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
+    if (o->named)
+        return CHECKS(socket_named_checks, RET_ERRNO(E_PROTONOSUPPORT));
+    return o->unix_sockets ? CHECKS(socket_unix_checks, RET_ERRNO(E_PROTONOSUPPORT))
+                           : CHECKS(socket_checks, RET_ERRNO(E_PROTONOSUPPORT));
+}
+
+static struct seccomp_checks init_action(enum seccomp_action action, bool named)
+{
+    switch (action) {
+    case SECCOMP_INIT_CONNECT:
+        return VERDICT(named ? RET_ALLOW : REFUSE);
+    case SECCOMP_INIT_IOCTL:
+        return named ? CHECKS(init_ioctl_named_checks, REFUSE) : CHECKS(init_ioctl_checks, REFUSE);
+    case SECCOMP_INIT_OPENAT:
+        return named ? CHECKS(init_openat_named_checks, REFUSE)
+                     : CHECKS(init_openat_checks, REFUSE);
+    default: /* SECCOMP_INIT_SOCKET */
+        return named ? CHECKS(init_socket_checks, REFUSE) : VERDICT(REFUSE);
+    }
+}
+
 struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
                                             const struct seccomp_options *o)
 {
@@ -185,6 +237,8 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return VERDICT(o->nested ? RET_ALLOW : REFUSE);
     case SECCOMP_CLONE:
         return o->nested ? VERDICT(RET_ALLOW) : CHECKS(clone_checks, RET_ALLOW);
+    case SECCOMP_CONNECT:
+        return VERDICT(o->named ? RET_ASK : RET_ALLOW);
     case SECCOMP_CHMOD:
         return CHECKS(chmod_checks, RET_ALLOW);
     case SECCOMP_FCHMODAT:
@@ -204,10 +258,11 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return o->nested ? VERDICT(RET_ALLOW) : CHECKS(unshare_checks, RET_ALLOW);
     case SECCOMP_IOCTL:
         return CHECKS(ioctl_checks, RET_ALLOW);
+    case SECCOMP_INIT_CONNECT:
     case SECCOMP_INIT_IOCTL:
-        return CHECKS(init_ioctl_checks, REFUSE);
     case SECCOMP_INIT_OPENAT:
-        return CHECKS(init_openat_checks, REFUSE);
+    case SECCOMP_INIT_SOCKET:
+        return init_action(action, o->named);
     case SECCOMP_LISTEN:
         return VERDICT(o->deaf ? REFUSE : RET_ALLOW);
     case SECCOMP_MKNOD:
@@ -217,11 +272,7 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
     case SECCOMP_SOCKET:
-        if (o->offline)
-            return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
-                                   : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
-        return o->unix_sockets ? CHECKS(socket_unix_checks, RET_ERRNO(E_PROTONOSUPPORT))
-                               : CHECKS(socket_checks, RET_ERRNO(E_PROTONOSUPPORT));
+        return socket_action(o);
     case SECCOMP_SOCKETPAIR:
         return o->unix_sockets ? CHECKS(socketpair_unix_checks, RET_ALLOW)
                                : CHECKS(socketpair_checks, REFUSE);
@@ -236,8 +287,6 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
 
 /* ---- what the monitor is asked about ---- */
 
-/* O_ACCMODE, O_CREAT, O_TRUNC, O_TMPFILE: without these nothing is changed. */
-#define OPEN_CHANGES 020001103u
 static const struct seccomp_check open_asks[] = {
     { PART_IS(1, OPEN_CHANGES, 0), RET_ALLOW },
     { PART_IS(1, OPEN_MAKES, 0), RET_ASK },

@@ -19,11 +19,14 @@ enum seccomp_action {
     SECCOMP_CHMOD,
     SECCOMP_CLONE,
     SECCOMP_CLONE3,
+    SECCOMP_CONNECT,
     SECCOMP_CREAT,
     SECCOMP_FCHMODAT,
     SECCOMP_FCNTL,
+    SECCOMP_INIT_CONNECT,
     SECCOMP_INIT_IOCTL,
     SECCOMP_INIT_OPENAT,
+    SECCOMP_INIT_SOCKET,
     SECCOMP_IOCTL,
     SECCOMP_LISTEN,
     SECCOMP_MKNOD,
@@ -53,21 +56,25 @@ const struct seccomp_row *seccomp_row_by_number(enum seccomp_arch arch, uint32_t
 
 struct seccomp_target {
     enum seccomp_arch arch;
-    bool init;                      /* the filter of pid 1; options do not matter */
+    bool init;                      /* the filter of pid 1; of the options, only named matters */
     struct seccomp_options options; /* of the command */
 };
 
 /*
  * The programs that are generated: the command's by its options (first those that are not watched,
- * then a pair for each watch level), all of them once more for the deaf, then that of pid 1.
+ * then a pair for each watch level, then one for each level with named sockets), all of them once
+ * more for the deaf, then those of pid 1.
  */
 #define SECCOMP_PROGRAM(unix_sockets, nested, offline)                                             \
     (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u) | ((offline) ? 4u : 0u))
 #define SECCOMP_PROGRAM_WATCH(unix_sockets, watch)                                                 \
     (6u + 2u * (uint32_t)(watch) + ((unix_sockets) ? 1u : 0u))
-#define SECCOMP_PROGRAM_DEAF  SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT)
-#define SECCOMP_PROGRAM_INIT  (2u * SECCOMP_PROGRAM_DEAF)
-#define SECCOMP_PROGRAM_COUNT (SECCOMP_PROGRAM_INIT + 1u)
+#define SECCOMP_PROGRAM_NAMED(watch)                                                               \
+    (SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT) + (uint32_t)(watch)-WATCH_WRITES)
+#define SECCOMP_PROGRAM_DEAF       SECCOMP_PROGRAM_NAMED(WATCH_LEVEL_COUNT)
+#define SECCOMP_PROGRAM_INIT       (2u * SECCOMP_PROGRAM_DEAF)
+#define SECCOMP_PROGRAM_INIT_NAMED (SECCOMP_PROGRAM_INIT + 1u)
+#define SECCOMP_PROGRAM_COUNT      (SECCOMP_PROGRAM_INIT + 2u)
 extern const struct plan_filter seccomp_programs[SECCOMP_PROGRAM_COUNT];
 
 /* What a program of that index is for; of a CPU that is still to be filled in. */

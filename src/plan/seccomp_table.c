@@ -54,12 +54,19 @@ const struct seccomp_watch *seccomp_watch_table(size_t *ret_count)
 
 struct seccomp_target seccomp_target_at(uint32_t program)
 {
-    struct seccomp_target t = { .init = program == SECCOMP_PROGRAM_INIT };
+    struct seccomp_target t = { .init = program >= SECCOMP_PROGRAM_INIT };
 
-    if (t.init)
+    if (t.init) {
+        t.options.named = program == SECCOMP_PROGRAM_INIT_NAMED;
         return t;
+    }
     t.options.deaf = program >= SECCOMP_PROGRAM_DEAF;
     program %= SECCOMP_PROGRAM_DEAF;
+    if (program >= SECCOMP_PROGRAM_NAMED(WATCH_WRITES)) {
+        t.options.named = true;
+        t.options.watch = program - SECCOMP_PROGRAM_NAMED(WATCH_WRITES) + WATCH_WRITES;
+        return t;
+    }
     t.options.unix_sockets = program & 1u;
     if (program < SECCOMP_PROGRAM_WATCH(false, WATCH_WRITES)) {
         t.options.nested = program & 2u;

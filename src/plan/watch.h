@@ -49,6 +49,7 @@ const struct watch_call *watch_find(uint32_t number);
 #define WATCH_ROOT 0x2u  /* a mount stands there: it cannot be moved or removed */
 #define WATCH_CUT  0x4u  /* the path is longer than what is told */
 #define WATCH_NAME 0x10u /* the name in its directory is meant, not what it stands for */
+#define WATCH_UNIX 0x40u /* path is of a socket, or "@" and the name of one without a path */
 #define WATCH_INET 0x8u  /* path is an address: 4 or 16 bytes; port */
 #define WATCH_WORD 0x20u /* path is the wrapper's word: "rm", "git push --force" */
 

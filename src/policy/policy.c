@@ -79,6 +79,26 @@ static bool add_entry_rule(struct arena *a, const struct settings_entry *e,
     return rule->text && rule->source;
 }
 
+static bool add_socket_rule(struct arena *a, const struct settings_entry *e, bool docker,
+                            struct policy_rule *rule)
+{
+    *rule = (struct policy_rule){ ACCESS_RO, e->origin, RULE_SOCKET | (docker ? RULE_DOCKER : 0),
+                                  docker ? "docker.sock" : arena_strdup(a, e->value),
+                                  arena_strdup(a, e->source) };
+    return rule->text && rule->source;
+}
+
+/* Appends to rules, which has room for one an entry and one more. */
+static bool collect_sockets(const struct layers *l, struct arena *a, struct policy_rule *rules,
+                            struct policy *p)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->entries[i]->key == KEY_ALLOW_SOCKETS &&
+            !add_socket_rule(a, l->entries[i], false, &rules[p->named_count++]))
+            return false;
+    return !p->docker || add_socket_rule(a, l->last[KEY_DOCKER], true, &rules[p->named_count++]);
+}
+
 static int32_t collect_rules(const struct layers *l, const char *const *guards, struct arena *a,
                              struct policy *p, abx_error **err)
 {
@@ -89,7 +109,8 @@ static int32_t collect_rules(const struct layers *l, const char *const *guards, 
     while (guards && guards[guard_count])
         guard_count++;
 
-    struct policy_rule *rules = arena_alloc(a, preset_rows + l->count + guard_count, sizeof *rules);
+    struct policy_rule *rules = arena_alloc(a, preset_rows + l->count + guard_count + 1,
+                                            sizeof *rules);
     if (!rules)
         return err_nomem(err);
 
@@ -103,6 +124,9 @@ static int32_t collect_rules(const struct layers *l, const char *const *guards, 
         if (access_of_key(l->entries[i]->key, &rules[n].access) &&
             !add_entry_rule(a, l->entries[i], &rules[n++]))
             return err_nomem(err);
+    if (!collect_sockets(l, a, rules + n, p))
+        return err_nomem(err);
+    n += p->named_count;
     for (size_t i = 0; i < guard_count; i++) {
         const char *path = arena_strdup(a, guards[i]);
         if (!path)
@@ -234,6 +258,7 @@ static void choose_scalars(const struct layers *l, struct policy *p)
     p->tmp_private = !str_eq(layers_value(l, KEY_TMP), "host");
     p->tmp_bytes = number_of(l, KEY_TMP_BYTES);
     p->unix_sockets = bool_of(l, KEY_UNIX_SOCKETS);
+    p->docker = l->last[KEY_DOCKER] && bool_of(l, KEY_DOCKER);
     p->local_binding = bool_of(l, KEY_LOCAL_BINDING);
     p->nested = bool_of(l, KEY_NESTED);
     p->watch = watch_level(layers_value(l, KEY_MONITOR));

@@ -25,10 +25,12 @@ const char *access_name(uint32_t access); /* "exclude", "ro", "rw" */
 #define RULE_FINAL      0x2u /* a ceiling for all below, whatever other rules say; grants nothing */
 #define RULE_IF_PRESENT 0x4u /* says nothing about a path that does not exist */
 #define RULE_STORE      0x8u /* RW: a program's data, not a place where people work */
-#define RULE_WORKDIR    0x10u /* RW: the working directory, granted because it is that */
-#define RULE_PROTECT    0x20u /* only narrows; never makes visible what another rule hides */
-#define RULE_NURSERY    0x80u /* only while none of the preset's grants below it exists */
-#define RULE_NAME       0x40u /* of names.def: yields to every other rule of its origin */
+#define RULE_WORKDIR    0x10u  /* RW: the working directory, granted because it is that */
+#define RULE_PROTECT    0x20u  /* only narrows; never makes visible what another rule hides */
+#define RULE_NURSERY    0x80u  /* only while none of the preset's grants below it exists */
+#define RULE_SOCKET     0x100u /* RO: a socket that the command may connect to */
+#define RULE_DOCKER     0x200u /* … Docker's, wherever it is */
+#define RULE_NAME       0x40u  /* of names.def: yields to every other rule of its origin */
 
 struct policy_rule {
     uint32_t access; /* enum access */
@@ -78,7 +80,9 @@ struct policy {
     const char *network_source;      /* "" if nobody chose */
     const struct policy_port *ports; /* published */
     size_t port_count;
-    bool unix_sockets;
+    bool unix_sockets;    /* all that can be seen */
+    uint32_t named_count; /* rules with RULE_SOCKET */
+    bool docker;
     bool local_binding; /* it may listen */
     bool nested;
     uint32_t watch;                                               /* "monitor", as in its words */

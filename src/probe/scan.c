@@ -363,6 +363,8 @@ static int32_t scan_rule(struct scan *s, const struct policy_rule *rule)
     struct resolved where;
     int32_t r = ABX_OK;
 
+    if (rule->flags & RULE_SOCKET)
+        return scan_socket(s, rule);
     if (rule->text[0] == '~')
         r = expand_home(s, rule, &base, &rest);
     if (r != ABX_OK || !rest)

@@ -69,4 +69,8 @@ int32_t scan_keeps(struct scan *s);    /* keeps.c */
 /* account.c: strings in the arena, NULL if unknown. user NULL: uid counts. */
 const char *account_home(struct arena *arena, const char *user, size_t user_len, uint32_t uid);
 
+/* sockets.c: a rule with RULE_SOCKET. */
+#define SCAN_DOCKER_SOCKET "/var/run/docker.sock"
+int32_t scan_socket(struct scan *s, const struct policy_rule *rule);
+
 #endif

@@ -40,8 +40,9 @@ uint32_t model_default(const struct seccomp_target *t)
     return ERRNO(t->init ? EPERM : ENOSYS);
 }
 
-#define MODEL_SETID (uint32_t)(S_ISUID | S_ISGID)
-#define MODEL_MAKES (uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define MODEL_SETID   (uint32_t)(S_ISUID | S_ISGID)
+#define MODEL_MAKES   (uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define MODEL_CHANGES (uint32_t)(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
 /* ---- the model ---- */
 
@@ -49,6 +50,8 @@ static uint32_t model_socket(const struct seccomp_options *o, uint32_t family, u
 {
     if (family == AF_INET || family == AF_INET6)
         return o->offline ? ERRNO(EAFNOSUPPORT) : SECCOMP_RET_ALLOW;
+    if (family == AF_UNIX && o->named)
+        return SECCOMP_RET_USER_NOTIF;
     if (family == AF_UNIX)
         return o->unix_sockets ? SECCOMP_RET_ALLOW : ERRNO(EPERM);
     if (family == AF_NETLINK)
@@ -94,9 +97,16 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
         return allow_if(a1 != TIOCSTI && a1 != TIOCLINUX && a1 != TIOCCONS && a1 != TIOCSETD);
     case SECCOMP_INIT_IOCTL:
         return allow_if(a1 == TIOCGPGRP || a1 == TIOCSPGRP || a1 == SECCOMP_IOCTL_NOTIF_RECV ||
-                        a1 == SECCOMP_IOCTL_NOTIF_SEND);
+                        a1 == SECCOMP_IOCTL_NOTIF_SEND ||
+                        (o->named && (a1 == SECCOMP_IOCTL_NOTIF_ADDFD || a1 == FIONBIO)));
     case SECCOMP_INIT_OPENAT:
-        return allow_if(a2 & O_PATH);
+        return allow_if((a2 & O_PATH) || (o->named && !(a2 & MODEL_CHANGES)));
+    case SECCOMP_INIT_CONNECT:
+        return allow_if(o->named);
+    case SECCOMP_INIT_SOCKET:
+        return allow_if(o->named && a0 == AF_UNIX);
+    case SECCOMP_CONNECT:
+        return o->named ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
     case SECCOMP_LISTEN:
         return allow_if(!o->deaf);
     case SECCOMP_MKNOD:
@@ -139,12 +149,11 @@ static bool is_one_of(unsigned action, const uint8_t *list, size_t count)
 static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *row,
                        const struct seccomp_options *o, const struct seccomp_data *data)
 {
-    static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,   SECCOMP_OPENAT,
-                                       SECCOMP_CREAT, SECCOMP_CHMOD,  SECCOMP_FCHMODAT,
-                                       SECCOMP_MKNOD, SECCOMP_MKNODAT };
+    static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,    SECCOMP_OPENAT,
+                                       SECCOMP_CREAT, SECCOMP_CHMOD,   SECCOMP_FCHMODAT,
+                                       SECCOMP_MKNOD, SECCOMP_MKNODAT, SECCOMP_CONNECT };
     static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE,
                                     SECCOMP_ABSENT };
-    const uint32_t changes = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
     const uint32_t verdict = model_action(row->command, o, data);
 
     if (w->level == WATCH_TOLD)
@@ -154,7 +163,7 @@ static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *
         return false;
     if (row->command == SECCOMP_OPEN || row->command == SECCOMP_OPENAT)
         return o->watch == WATCH_LEARN ||
-               ((uint32_t)data->args[row->command == SECCOMP_OPEN ? 1 : 2] & changes);
+               ((uint32_t)data->args[row->command == SECCOMP_OPEN ? 1 : 2] & MODEL_CHANGES);
     return row->command != SECCOMP_ALLOW || strcmp(w->name, "sendto") != 0 ||
            (uint32_t)data->args[5] != 0;
 }
@@ -260,8 +269,11 @@ static void oracle_socket(struct oracle *o)
     struct scmp_arg_cmp netlink[2] = { part_is(0, UINT32_MAX, AF_NETLINK),
                                        part_is(2, UINT32_MAX, route) };
 
-    rule_is(o, o->target.options.unix_sockets ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM), 0,
-            UINT32_MAX, AF_UNIX);
+    rule_is(o,
+            o->target.options.named          ? SCMP_ACT_NOTIFY
+            : o->target.options.unix_sockets ? SCMP_ACT_ALLOW
+                                             : SCMP_ACT_ERRNO(EPERM),
+            0, UINT32_MAX, AF_UNIX);
     uint32_t internet = o->target.options.offline ? SCMP_ACT_ERRNO(EAFNOSUPPORT) : SCMP_ACT_ALLOW;
     rule_is(o, internet, 0, UINT32_MAX, AF_INET);
     rule_is(o, internet, 0, UINT32_MAX, AF_INET6);
@@ -318,6 +330,52 @@ static void oracle_open(struct oracle *o, unsigned flags, unsigned mode)
     }
 }
 
+/* O_PATH; with named sockets, also what changes nothing. */
+static void oracle_init_openat(struct oracle *o)
+{
+    static const uint32_t none = 0;
+    struct scmp_arg_cmp opens = part_is(2, O_PATH, 0);
+    struct scmp_arg_cmp reads[1] = { part_is(2, O_PATH | MODEL_CHANGES, 0) };
+
+    rule_is(o, SCMP_ACT_ALLOW, 2, O_PATH, O_PATH);
+    if (!o->target.options.named) {
+        add_rule(o, SCMP_ACT_ERRNO(EPERM), 1, &opens);
+        return;
+    }
+    add_rule(o, SCMP_ACT_ALLOW, 1, reads);
+    rule_other(o, SCMP_ACT_ERRNO(EPERM), NULL, 2, O_PATH | MODEL_CHANGES, &none, 1, O_PATH, 0);
+}
+
+static void oracle_init_ioctl(struct oracle *o)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
+
+    if (o->target.options.named)
+        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP, FIONBIO,
+                  (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND,
+                  (uint32_t)SECCOMP_IOCTL_NOTIF_ADDFD);
+    else
+        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP,
+                  (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND);
+}
+
+static void oracle_named(struct oracle *o, unsigned action)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
+    bool named = o->target.options.named;
+
+    if (action == SECCOMP_CONNECT)
+        add_rule(o, named ? SCMP_ACT_NOTIFY : yes, 0, NULL);
+    else if (action == SECCOMP_INIT_IOCTL)
+        oracle_init_ioctl(o);
+    else if (action == SECCOMP_INIT_OPENAT)
+        oracle_init_openat(o);
+    else if (action == SECCOMP_INIT_CONNECT)
+        add_rule(o, named ? yes : no, 0, NULL);
+    else
+        RULE_LIST(o, 0, UINT32_MAX, named ? yes : no, no, AF_UNIX);
+}
+
 static void oracle_row(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
@@ -344,13 +402,12 @@ static void oracle_row(struct oracle *o, unsigned action)
     case SECCOMP_IOCTL:
         RULE_LIST(o, 1, UINT32_MAX, no, yes, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD);
         return;
+    case SECCOMP_CONNECT:
+    case SECCOMP_INIT_CONNECT:
     case SECCOMP_INIT_IOCTL:
-        RULE_LIST(o, 1, UINT32_MAX, yes, no, TIOCGPGRP, TIOCSPGRP,
-                  (uint32_t)SECCOMP_IOCTL_NOTIF_RECV, (uint32_t)SECCOMP_IOCTL_NOTIF_SEND);
-        return;
     case SECCOMP_INIT_OPENAT:
-        RULE_LIST(o, 2, O_PATH, yes, no, O_PATH);
-        return;
+    case SECCOMP_INIT_SOCKET:
+        return oracle_named(o, action);
     case SECCOMP_MKNOD:
         return oracle_mknod(o, 1);
     case SECCOMP_MKNODAT:

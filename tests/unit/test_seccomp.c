@@ -314,7 +314,7 @@ static void generated_programs_are_what_the_table_compiles_to(void **state)
         if (seccomp_arch_native() != audit_arches[t.arch])
             t.arch = SECCOMP_AARCH64;
         if (t.init)
-            seccomp_init_program(&filter);
+            seccomp_init_program(t.options.named, &filter);
         else
             seccomp_program(&t.options, &filter);
         compile_target(&t, &ours);
@@ -492,7 +492,8 @@ static void libseccomp_notices_any_single_changed_row(void **state)
         for (size_t j = 0; j < rows; j++) {
             if (table[j].number[t.arch] < 0 || !known[table[j].number[t.arch]])
                 continue;
-            bool open = table[j].command == SECCOMP_ALLOW || table[j].command == SECCOMP_LISTEN;
+            bool open = table[j].command == SECCOMP_ALLOW || table[j].command == SECCOMP_LISTEN ||
+                        table[j].command == SECCOMP_CONNECT;
 
             changed[j].command = open ? SECCOMP_DENY : SECCOMP_ALLOW;
             compile(changed, rows, &t, &p);
