@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Approvals: a person at a terminal is asked before an escalated command runs; without one it does
 # not run. `kill -0 $$` needs an approval (rule process-kill) and does no harm.
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2034
 load ../lib/e2e
 
 abx() {

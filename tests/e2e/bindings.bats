@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The Python module and the Node package: run, stream, approve, update, violations.
+# shellcheck disable=SC2119
 
 setup() {
     # shellcheck source=tests/lib/life.bash

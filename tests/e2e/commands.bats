@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Wrapped commands: blocked ones, guarded ones, scripts, and what all others keep.
+# shellcheck disable=SC2016,SC2154
 bats_require_minimum_version 1.5.0
 load ../lib/e2e
 

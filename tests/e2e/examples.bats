@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2119
 # The programs in examples/: each compiles against header and archive alone, and does what it says.
 
 bats_require_minimum_version 1.5.0

@@ -3,7 +3,7 @@
 # The filtered network with the clients that people use, by the variables that a run gets: what is
 # allowed works, what is not fails with our reason, and the canary sees nobody.
 # Text for the shell inside stands in single quotes.
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2102,SC2154
 load ../lib/filtered
 
 @test "curl: http, https, SOCKS5 with names, HTTP/2" {
@@ -310,7 +310,7 @@ seen() {
     [ "$(grep -c '^network ' <<<"$output")" = 2 ]
     [[ $output == *"network git.test:80: http; "*"(6 times)"* && $output == *"network $address:80: http; "* ]]
     while read -r grant; do
-        # shellcheck disable=SC2086 # as a shell would split it
+        # shellcheck disable=SC2206 # as a shell would split it
         ALLOW+=($grant)
     done < <(sed -n 's/^network .*; to allow: \(--allow-domain [^ ]*\).*/\1/p' <<<"$output")
     run seen -c "curl -sS http://git.test/; curl -sSg 'http://$address/'"

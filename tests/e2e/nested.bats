@@ -3,6 +3,7 @@
 #
 # A run inside a run only narrows: with Landlock and seccomp where no namespace can be made, and
 # natively where the outer one allows them.
+# shellcheck disable=SC2016,SC2154
 bats_require_minimum_version 1.5.0
 load ../lib/e2e
 

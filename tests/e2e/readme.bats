@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # README.md, from top to bottom: every command in it is run and says what it is said to say; what is
 # named in it exists.
+# shellcheck disable=SC2013,SC2016
 
 setup() {
     # shellcheck source=tests/lib/life.bash

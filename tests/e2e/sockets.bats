@@ -10,7 +10,8 @@ load ../lib/e2e
 serve_named() {
     local folder=${1:-$S}
     LOG=$X/log
-    : >"$LOG" >"$X/ready"
+    : >"$LOG"
+    : >"$X/ready"
     cp "$BATS_TEST_DIRNAME/../lib/sockets.py" "$T/sockets.py"
     chmod 644 "$T/sockets.py"
     own "$LOG"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A file as a standard stream: what was opened for reading cannot be written, whoever may write it.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
-# shellcheck disable=SC2016,SC2034
+# shellcheck disable=SC2016,SC2034,SC2094
 load ../lib/e2e
 
 # Every way to a change that a descriptor of the file opens; each must be refused.
@@ -47,7 +47,7 @@ protected_files() {
     own "$W"
     watch "$W/null"
     inside "$ATTEMPTS; chown 7 /proc/self/fd/0; echo done >&2; : >/dev/stdout; : </dev/stdin" <"$W/null" >"$W/null" 2>"$X/err"
-    grep -q done "$X/err"
+    grep -q 'done' "$X/err"
     untouched
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2069,SC2154
 # What a run was refused: seen, explained, counted; and nothing that was not.
 
 load ../lib/e2e
