@@ -8,7 +8,8 @@ void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
     *ret = (struct plan_filter){ 0 };
 }
 
-void seccomp_init_program(struct plan_filter *ret)
+void seccomp_init_program(bool named, struct plan_filter *ret)
 {
+    (void)named;
     *ret = (struct plan_filter){ 0 };
 }
