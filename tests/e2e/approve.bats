@@ -146,7 +146,7 @@ for a in json.load(sys.stdin):
     run abx approvals
     [[ $output != *planted* && $output = *"it works"* ]]
     [ "$(grep -c command: <<<"$output")" -eq 1 ]
-    run box --env B="$BOX" -c '"$B" approvals && "$B" approvals forget all'
+    run box "${ROOM[@]}" --env B="$BOX" -c '"$B" approvals && "$B" approvals forget all'
     [[ $output = *"nothing is approved"*"0 approvals taken back"* ]]
     run abx approvals
     [[ $output = *"it works"* ]]
