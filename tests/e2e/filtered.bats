@@ -114,7 +114,7 @@ CONFIG
 @test "git over ssh, ssh and scp: our own helper, and why not" {
     make_served_repo
     start_sshd
-    ALLOW+=(--allow-domain git.test:22)
+    ALLOW+=(--allow-domain git.test:22 "${ROOM[@]}") # the helper is our own program
     local plain='-F none -i key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR'
     netinside "GIT_SSH_COMMAND=\"\$GIT_SSH_COMMAND $plain\" git clone -q ssh://$LOGIN@git.test$T/repo.git one"
     [ -e "$W/one/file" ]
