@@ -281,8 +281,8 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
         "{\"network\":{\"mode\":\"allowed\",\"deniedDomains\":[\"x.org\"]}}",
     };
     static const char *const kept[] = {
-        "{\"docker\":false,\"commands\":{\"rm\":false,\"npm\":\"@npm\"},"
-        "\"filesystem\":{\"allowGitConfig\":true}}",
+        "{\"docker\":false,\"commands\":{\"rm\":false,\"npm\":\"@npm\"}}",
+        "{\"filesystem\":{\"allowGitConfig\":true}}",
         "{\"docker\":true,\"network\":{\"allowUnixSockets\":[\"/s\"]}}",
         "{\"network\":{\"allowLocalBinding\":false}}",
         "{\"network\":{\"allowLocalBinding\":true,\"upstreamProxy\":\"\",\"allowedDomains\":[]}}",
