@@ -56,7 +56,7 @@ expect ready
 send \x03
 exit 130
 STEPS
-    at_run -- bash -c 'trap "echo caught; exit 9" INT; echo ready; exec sleep 60' <<'STEPS'
+    at_run -- bash -c 'trap "echo caught; exit 9" INT; echo ready; while :; do sleep 0.05; done' <<'STEPS'
 expect ready
 send \x03
 expect caught
@@ -65,7 +65,7 @@ STEPS
 }
 
 @test "Ctrl-\\ and Ctrl-D mean what they mean" {
-    at_run -- sh -c 'ulimit -c 0; echo ready; sleep 60' <<'STEPS'
+    at_run -- sh -c 'ulimit -c 0; echo ready; exec sleep 60' <<'STEPS'
 expect ready
 send \x1c
 exit 131
