@@ -4,37 +4,21 @@
 # hosts are, 127.0.0.6 and 127.0.0.1 where nobody may get (canaries). A numbers: attacks.
 # shellcheck disable=SC2154 # ports come from the peers' file
 
+load ../lib/peers
+
 setup_file() {
-    DIR=$(mktemp -d /var/tmp/abx-proxy.XXXXXX)
+    peers_dir abx-proxy
     printf '127.0.0.5 ok.test a.wild.test a.b.wild.test git.test\n127.0.0.6 evil.test wild.test evilok.test ok.test.evil.test\n127.0.0.1 inside.test\n' >"$DIR/hosts"
     printf 'nameserver 127.0.0.5\nsearch search.test\noptions timeout:1 attempts:2\n' >"$DIR/resolv"
-    python3 "$BATS_TEST_DIRNAME/../lib/proxy_peers.py" serve "$DIR" >"$DIR/peers.out" 2>&1 3>&- &
-    PEERS=$!
-    export DIR PEERS
-    local i
-    for ((i = 0; i < 500; i++)); do
-        [ ! -s "$DIR/ports" ] || return 0
-        sleep 0.02
-    done
-    cat "$DIR/peers.out" >&2
-    return 1
-}
-
-teardown_file() {
-    kill "$PEERS" || :
-    rm -rf "$DIR"
+    peers_start
 }
 
 setup() {
-    # shellcheck source=/dev/null
-    . "$DIR/ports"
-    BOX=${AGENTBOX:-$BATS_TEST_DIRNAME/../../build/agentbox}
-    OUT=$DIR/out.$BATS_TEST_NUMBER
+    peers_setup
     PROXY_PID=
     : >"$DIR/log"
     : >"$DIR/canary"
     : >"$DIR/dns"
-    unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
 }
 
 teardown() {

@@ -8,36 +8,20 @@
 MOST_KIB=$((1024 * 3 * 64 + 16384))
 FEW_KIB=40000 # what those may cost that hold no buffers
 
+load ../lib/peers
+
 setup_file() {
-    DIR=$(mktemp -d /var/tmp/abx-abuse.XXXXXX)
+    peers_dir abx-abuse
     printf '127.0.0.5 ok.test\n127.0.0.6 evil.test\n' >"$DIR/hosts"
     printf 'nameserver 127.0.0.5\n' >"$DIR/resolv"
-    python3 "$BATS_TEST_DIRNAME/../lib/proxy_peers.py" serve "$DIR" >"$DIR/peers.out" 2>&1 3>&- &
-    PEERS=$!
-    export DIR PEERS
-    local i
-    for ((i = 0; i < 500; i++)); do
-        [ ! -s "$DIR/ports" ] || return 0
-        sleep 0.02
-    done
-    cat "$DIR/peers.out" >&2
-    return 1
-}
-
-teardown_file() {
-    kill "$PEERS" || :
-    rm -rf "$DIR"
+    peers_start
 }
 
 setup() {
-    # shellcheck source=/dev/null
-    . "$DIR/ports"
-    BOX=${AGENTBOX:-$BATS_TEST_DIRNAME/../../build/agentbox}
-    OUT=$DIR/out.$BATS_TEST_NUMBER
+    peers_setup
     : >"$OUT"
     : >"$DIR/canary"
     ABUSERS=()
-    unset http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
     "$BOX" proxy -q --no-config --json --hosts-file "$DIR/hosts" --resolv-file "$DIR/resolv" \
         --dns-port "$DNS" --allow-domain ok.test --allow-domain 127.0.0.5 >"$OUT" 2>"$OUT.err" 3>&- &
     PROXY_PID=$!
