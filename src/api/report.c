@@ -18,6 +18,9 @@
 #include "run/cgroup.h"
 #include "run/probe.h"
 
+#ifndef ABX_DATADIR /* of the analysers, which do not know the build */
+#define ABX_DATADIR "/usr/share"
+#endif
 #define REPORT_ROWS 12
 
 struct report_row {
@@ -28,7 +31,7 @@ struct report_row {
 };
 
 struct abx_report {
-    bool native, notify;
+    bool native, landlock, notify;
     struct report_row rows[REPORT_ROWS];
     size_t count;
 };
@@ -44,8 +47,9 @@ static bool file_says(const char *path, const char *text)
 static const char *userns_hint(void)
 {
     if (file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
-        return "AppArmor lets only named programs make user namespaces; as root: sysctl "
-               "kernel.apparmor_restrict_unprivileged_userns=0";
+        return "AppArmor lets only named programs make user namespaces; as root: cp " ABX_DATADIR
+               "/agentbox/apparmor /etc/apparmor.d/agentbox && apparmor_parser -r "
+               "/etc/apparmor.d/agentbox";
     if (file_says("/proc/sys/kernel/unprivileged_userns_clone", "0"))
         return "user namespaces are for root only here; as root: sysctl "
                "kernel.unprivileged_userns_clone=1";
@@ -166,7 +170,9 @@ static void fill(abx_report *r, const struct probe_facts *f)
     add_item(r, f, PROBE_SECCOMP, "system calls by allow-list");
     add_limits(r, f);
     const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
+    const uint32_t bare = LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP);
     r->native = (probe_layers(f) & all) == all;
+    r->landlock = (probe_layers(f) & bare) == bare;
     r->notify = f->items[PROBE_NOTIFY].error == 0;
 }
 
@@ -198,7 +204,9 @@ int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
 
 const char *abx_report_backend(const abx_report *r)
 {
-    return r && r->native ? "native" : "none";
+    if (!r)
+        return "none";
+    return r->native ? "native" : r->landlock ? "landlock" : "none";
 }
 
 const char *abx_report_monitor(const abx_report *r)

@@ -27,10 +27,15 @@ static int print_text(const abx_report *r)
     (void)printf("agentbox %s\n\n", abx_version());
     for (size_t i = 0; i < abx_report_layers(r); i++)
         print_row(r, i);
-    (void)printf("\nBack end: %s.\n", native ? "native, all layers" : "none: a layer is missing");
+    bool landlock = str_eq(abx_report_backend(r), "landlock");
+
+    (void)printf("\nBack end: %s.\n", native     ? "native, all layers"
+                                      : landlock ? "landlock, which cannot promise everything"
+                                                 : "none: a layer is missing");
     if (!native)
-        (void)printf("`agentbox run` refuses to start here. To run with what there is: "
-                     "--set fallbackPolicy=warn\n");
+        (void)printf("`agentbox run` refuses to start here%s. To run with what there is: "
+                     "--set fallbackPolicy=warn\n",
+                     landlock ? ", and says what would not hold" : "");
     (void)printf("Monitor: %s.\n",
                  str_eq(abx_report_monitor(r), "notify")
                      ? "notify, refusals are explained; refused reads only with --set monitor=learn"
