@@ -21,6 +21,8 @@
 #include "api/internal.h"
 #include "api/net.h"
 #include "base/fd.h"
+#include "plan/seccomp.h"
+#include "plan/watch.h"
 #include "probe/state.h"
 #include "run/probe.h"
 
@@ -84,6 +86,18 @@ static uint32_t available_layers(const struct probe_facts *facts)
     return bits;
 }
 
+/* No network of its own to be empty: the filter refuses the host's, and watches nothing. */
+static void close_network(const abx_command *c, struct plan *plan)
+{
+    const struct seccomp_options options = { .unix_sockets = c->policy->unix_sockets,
+                                             .nested = c->policy->nested,
+                                             .offline = true };
+
+    seccomp_program(&options, &plan->filter);
+    plan->watch = WATCH_OFF;
+    plan->publishes = 0;
+}
+
 /* The plan without the layers that are not available; false: nothing is gained. */
 static bool cut_down(abx_command *c, uint32_t layers)
 {
@@ -96,8 +110,8 @@ static bool cut_down(abx_command *c, uint32_t layers)
         return false;
     *less = *c->plan;
     less->layers = layers;
-    if (!(layers & LAYER_BIT(LAYER_MOUNTS)))
-        less->hold_count = 0;
+    if (!(layers & LAYER_BIT(LAYER_NETNS)) && !less->network_shared)
+        close_network(c, less);
     for (uint32_t i = 0; i < LAYER_COUNT; i++) {
         size_t used = strlen(text);
         if ((less->required & ~layers) & LAYER_BIT(i))
@@ -111,7 +125,6 @@ static bool cut_down(abx_command *c, uint32_t layers)
 /* fallbackPolicy warn: true if there is less to try. */
 static bool reduce_plan(abx_command *c, struct arena *arena)
 {
-    const uint32_t view = LAYER_BIT(LAYER_MOUNTS) | LAYER_BIT(LAYER_LANDLOCK);
     const char *const *dirs = c->plan ? state_directories(arena, c->facts->home) : NULL;
     struct probe_facts facts;
 
@@ -123,9 +136,11 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
     uint32_t layers = c->plan->layers & available_layers(&facts);
     if (layers == c->plan->layers)
         return false;
-    if ((layers & view) == LAYER_BIT(LAYER_LANDLOCK) && c->policy->backend == CHOICE_AUTO)
-        return command_choose_landlock(c, NULL) == ABX_OK;
-    return cut_down(c, layers);
+    if (layers & LAYER_BIT(LAYER_MOUNTS))
+        return cut_down(c, layers);
+    /* Something must stand around the files. */
+    return c->policy->backend == CHOICE_AUTO && (layers & LAYER_BIT(LAYER_LANDLOCK)) &&
+           command_choose_landlock(c, NULL) == ABX_OK;
 }
 
 /* Whether the first step into a sandbox of our own was refused. */

@@ -107,6 +107,32 @@ clear_refusal() {
     done
 }
 
+@test "without a network namespace a run is refused; under warn there is no network instead" {
+    rung netns=EPERM
+    clear_refusal
+    serve
+    run box --set fallbackPolicy=warn --network blocked --result "$X/result" -- python3 -c "
+import socket
+for kind, port in ((socket.SOCK_STREAM, $TCP), (socket.SOCK_DGRAM, $UDP)):
+    try:
+        s = socket.socket(socket.AF_INET, kind); s.connect(('127.0.0.1', port)); s.send(b'x'); print('CALLED')
+    except OSError as e:
+        print('refused', e)"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c refused <<<"$output")" -eq 2 ]
+    grep -q '"sandboxed":false' "$X/result"
+    nobody_called
+}
+
+@test "with neither a view nor Landlock nothing runs, whatever the policy" {
+    rung userns=EPERM landlock=0
+    run box --set fallbackPolicy=warn -c 'echo ran >ran'
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [ ! -e "$W/ran" ]
+}
+
 @test "doctor works on every rung, and has a hint where something is missing" {
     local name
     for name in userns=EPERM userns=ENOSPC openat2=ENOSYS mount_setattr=ENOSYS open_tree=EPERM move_mount=ENOSYS \

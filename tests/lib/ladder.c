@@ -6,6 +6,7 @@
  *
  *     NAME=ERRNO       that system call fails: clone3=ENOSYS, open_tree=EPERM, …
  *     userns=ERRNO     clone and unshare of a user namespace do; clone3 does not exist
+ *     netns=ERRNO      the same of a network namespace
  *     notify=ERRNO     a filter with a listener cannot be had
  *     landlock=N       Landlock has ABI N (0: it is switched off), and takes no longer arguments
  *
@@ -127,10 +128,11 @@ static void add_rung(char *rung)
         return;
     }
     int error = error_of(value);
-    if (strcmp(rung, "userns") == 0) {
+    if (strcmp(rung, "userns") == 0 || strcmp(rung, "netns") == 0) {
+        const uint32_t flag = rung[0] == 'u' ? CLONE_NEWUSER : CLONE_NEWNET;
         fail_call(SYS_clone3, ENOSYS);
-        fail_flags(SYS_clone, 0, CLONE_NEWUSER, error);
-        fail_flags(SYS_unshare, 0, CLONE_NEWUSER, error);
+        fail_flags(SYS_clone, 0, flag, error);
+        fail_flags(SYS_unshare, 0, flag, error);
         return;
     }
     if (strcmp(rung, "notify") == 0) {
