@@ -4,7 +4,7 @@
  * no to all others. Silence, an error and no callback at all mean no, too.
  *
  *     ./approve 'git push origin main'        refused: rule git-write
- *     ./approve 'kill 12345'                  approved, then run (and fails: no such process inside)
+ *     ./approve 'kill 12345'                  approved and run (no such process inside)
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,7 +38,7 @@ class _Hooks(ctypes.Structure):
 
     _fields_ = [("size", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("notice", _NOTICE), ("user", _P),
                 ("user_free", _P), ("helper_dir", _S), ("approve", _APPROVE), ("classify", _P),
-                ("approval_lookup", _P), ("approval_store", _P), ("program", _S)]
+                ("approval_lookup", _P), ("approval_store", _P), ("log_file", _S), ("program", _S)]
 
 
 # name: (result, arguments). The last argument of what returns _CODE is the error, and is not listed.

@@ -2,10 +2,10 @@
 /*
  * Which back end a command gets: native, unless the configuration says otherwise.
  *
- *   inside another sandbox   that lets no namespace be made: Landlock, seccomp and limits, on top of
- *                            all that the outer one enforces; it can only narrow. What it is asked
- *                            for and cannot do is refused under fallbackPolicy "strict", and named
- *                            under "warn". What the outer sandbox holds anyway is named once
+ *   inside another sandbox   that lets no namespace be made: Landlock, seccomp and limits, on top
+ *                            of all that the outer one enforces; it can only narrow. What it is
+ *                            asked for and cannot do is refused under fallbackPolicy "strict", and
+ *                            named under "warn". What the outer sandbox holds is named once
  *   landlock                 the same with nothing around it, because it was asked for, or because
  *                            start.c found that this host has no namespaces for us. What it cannot
  *                            keep (plan/shortfalls.def) is refused, or named under "warn"

@@ -268,7 +268,8 @@ static int32_t check_wrapped(const abx_command *c, const char *what, abx_error *
 /* What macOS would enforce: not part of the plan, which is for this system. */
 static int32_t print_profile(const abx_command *c, struct buf *b, abx_error **err)
 {
-    const struct seatbelt_request request = { .tty = c->plan->tty != 0, .local_binding = true };
+    const struct seatbelt_request request = { .tty = c->plan->tty != 0,
+                                              .local_binding = c->policy->local_binding };
     _arena_ struct arena arena;
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);

@@ -43,7 +43,9 @@ static int32_t answer(const abx_command *c, const struct filter *filter, const s
 
     judge(filter, host, port ? port : USUAL_PORT, &v);
     const char *layer = net_rules_layer(c->config, c->settings, v.rule, v.origin);
-    const char *shown = layer && !str_eq(layer, origin_name(ORIGIN_CALL)) ? v.origin : "";
+    /* Of the command line only what a group or a profile made of it. */
+    bool show = layer && (!str_eq(layer, origin_name(ORIGIN_CALL)) || strchr(v.origin, '('));
+    const char *shown = show ? v.origin : "";
 
     *ret = (struct explain_answer){
         .allowed = v.decision == FILTER_ALLOW,

@@ -86,17 +86,40 @@ static void drop_listeners(struct net *n, struct net_run *r)
     close_ports(r);
 }
 
-/* ---- what was refused ---- */
+/* ---- what was refused, what failed ---- */
+
+static void add_news(struct net *n, int32_t level, const char *text)
+{
+    struct net_news one = { .level = level };
+
+    if (n->news_count == NET_NEWS_MAX)
+        return;
+    one.text = strdup(text);
+    if (one.text)
+        n->news[n->news_count++] = one;
+}
 
 static void add_violation(struct net *n, struct net_run *r, const struct abx_violation *one)
 {
     bool is_new = false;
     const struct abx_violation *v = violations_add(&r->violations, one, &is_new);
 
-    if (v && is_new && n->news_count < NET_NEWS_MAX) {
-        n->news[n->news_count] = strdup(v->text);
-        n->news_count += n->news[n->news_count] != NULL;
-    }
+    if (v && is_new)
+        add_news(n, ABX_NOTICE_VIOLATION, v->text);
+}
+
+/* No violation, but most clients of a tunnel show nothing but "502": somebody has to say why. */
+static void add_failure(struct net *n, struct net_run *r, const struct server_record *record)
+{
+    bool is_new = false;
+
+    (void)violations_add(&r->failures,
+                         &(struct abx_violation){ .operation = VIOLATION_NETWORK,
+                                                  .host = record->host,
+                                                  .port = record->port },
+                         &is_new);
+    if (is_new)
+        add_news(n, ABX_NOTICE_INFO, record->text);
 }
 
 /* ---- the role ---- */
@@ -131,7 +154,11 @@ static void on_record(void *user, const struct server_record *record)
     struct net *n = user;
     struct net_run *r = find_run(n, record->listener / LISTENER_COUNT);
 
-    if (!r || record->outcome != SERVER_REFUSED)
+    if (!r)
+        return;
+    if (record->outcome == SERVER_FAILED && record->host[0] && record->kind != REPLY_SLOW_REQUEST)
+        add_failure(n, r, record);
+    if (record->outcome != SERVER_REFUSED)
         return;
     abx_config *config = manager_config(n->manager);
     const char *layer = net_rules_layer(config, r->call, record->rule, record->origin);
@@ -286,7 +313,7 @@ static void on_event(struct net *n, uint64_t tag)
 /* Without the lock. */
 static void tell(struct net *n)
 {
-    char *news[NET_NEWS_MAX];
+    struct net_news news[NET_NEWS_MAX];
 
     (void)pthread_mutex_lock(&n->lock);
     size_t count = n->news_count;
@@ -298,8 +325,8 @@ static void tell(struct net *n)
     if (died)
         manager_notice(n->manager, ABX_NOTICE_WARNING, NOTICE_DIED);
     for (size_t i = 0; i < count; i++) {
-        manager_notice(n->manager, ABX_NOTICE_VIOLATION, news[i]);
-        free(news[i]);
+        manager_notice(n->manager, news[i].level, news[i].text);
+        free(news[i].text);
     }
     if (n->manager->hooks.network)
         net_ask_untold(n);
@@ -498,6 +525,7 @@ void net_run_free(struct net_run *r)
         return;
     net_leave(r, NULL);
     violations_done(&r->violations);
+    violations_done(&r->failures);
     settings_free(r->call);
     free(r);
 }
@@ -513,6 +541,7 @@ void net_run_forget(struct net_run *r)
             r->next->prev = r->prev;
     }
     violations_done(&r->violations);
+    violations_done(&r->failures);
     settings_free(r->call);
     free(r);
 }
@@ -531,7 +560,7 @@ void net_free(struct net *n)
     names_close(&n->names);
     net_asks_done(&n->asks);
     while (n->news_count > 0)
-        free(n->news[--n->news_count]);
+        free(n->news[--n->news_count].text);
     fd_close(n->epoll_fd);
     (void)pthread_mutex_destroy(&n->lock);
     free(n);

@@ -51,6 +51,7 @@ struct net_run {
     struct settings *call;
     uint32_t first_serial, last_serial; /* of the calls about it */
     struct violations violations;       /* until it has left */
+    struct violations failures;         /* of allowed connections: each is told once */
 };
 
 struct net {
@@ -63,7 +64,10 @@ struct net {
     struct net_run *runs;
     uint32_t last_id;
     struct net_asks asks;
-    char *news[NET_NEWS_MAX]; /* violations to be told when the lock is free */
+    struct net_news {
+        int32_t level; /* of the notice */
+        char *text;
+    } news[NET_NEWS_MAX]; /* to be told when the lock is free */
     size_t news_count;
     bool died; /* … and that */
 };

@@ -72,7 +72,7 @@ const char *net_rules_layer(const abx_config *config, const struct settings *cal
         for (size_t j = 0; lists[i] && j < lists[i]->count; j++) {
             const struct settings_entry *e = &lists[i]->entries[j];
 
-            if (str_eq(e->source, source) && str_eq(e->value, value))
+            if (layers_is_of(e, value, source))
                 return origin_name(e->origin);
         }
     return NULL;

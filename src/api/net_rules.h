@@ -15,7 +15,7 @@ struct net_rules {
     bool blocked;              /* network.mode is */
 };
 
-/* The layer ("project", …) of the entry with this value and source; NULL: there is none. */
+/* The layer ("project", …) of the entry that says this value at this source; NULL: none. */
 const char *net_rules_layer(const abx_config *config, const struct settings *call,
                             const char *value, const char *source);
 

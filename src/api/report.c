@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "probe/inside.h"
 #include "probe/state.h"
 #include "run/cgroup.h"
 #include "run/probe.h"
@@ -32,6 +33,7 @@ struct report_row {
 
 struct abx_report {
     bool native, landlock, notify;
+    bool inner; /* in another sandbox that lets no namespace be made */
     struct report_row rows[REPORT_ROWS];
     size_t count;
 };
@@ -61,8 +63,13 @@ static const char *userns_hint(void)
     return "a security module or the kernel's configuration refuses user namespaces";
 }
 
-static const char *layer_hint(enum probe_item item)
+static const char *layer_hint(enum probe_item item, bool inner)
 {
+    if (inner && item == PROBE_USERNS)
+        return "the sandbox around has namespaces and mounts of its own and allows no others, "
+               "unless it is started with --set allowNestedNamespaces=true";
+    if (inner && item != PROBE_LANDLOCK && item != PROBE_SECCOMP)
+        return "";
     switch (item) {
     case PROBE_USERNS:
         return userns_hint();
@@ -100,7 +107,7 @@ static void add_item(abx_report *r, const struct probe_facts *f, enum probe_item
 
     (void)snprintf(row->detail, sizeof row->detail, "%s", error ? strerrordesc_np(error) : good);
     if (error)
-        row->hint = layer_hint(item);
+        row->hint = layer_hint(item, r->inner);
 }
 
 static void add_mounts(abx_report *r, const struct probe_facts *f)
@@ -169,10 +176,11 @@ static void fill(abx_report *r, const struct probe_facts *f)
     add_landlock(r, f);
     add_item(r, f, PROBE_SECCOMP, "system calls by allow-list");
     add_limits(r, f);
+    const uint32_t few = LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP);
     const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
-    const uint32_t bare = LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP);
     r->native = (probe_layers(f) & all) == all;
-    r->landlock = (probe_layers(f) & bare) == bare;
+    r->landlock = (probe_layers(f) & few) == few;
+    r->inner = r->inner && r->landlock;
     r->notify = f->items[PROBE_NOTIFY].error == 0;
 }
 
@@ -197,6 +205,7 @@ int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
     abx_report *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
+    r->inner = inside_is_closed();
     fill(r, &facts);
     *ret_report = r;
     return ABX_OK;

@@ -89,9 +89,12 @@ static uint32_t available_layers(const struct probe_facts *facts)
 /* No network of its own to be empty: the filter refuses the host's, and watches nothing. */
 static void close_network(const abx_command *c, struct plan *plan)
 {
-    const struct seccomp_options options = { .unix_sockets = c->policy->unix_sockets,
-                                             .nested = c->policy->nested,
-                                             .offline = true };
+    const struct seccomp_options options = {
+        .unix_sockets = c->policy->unix_sockets,
+        .nested = c->policy->nested,
+        .offline = true,
+        .deaf = !c->policy->local_binding,
+    };
 
     seccomp_program(&options, &plan->filter);
     plan->watch = WATCH_OFF;

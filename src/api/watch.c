@@ -148,6 +148,42 @@ static void tell_address(struct explainer *e, struct run *run, const struct watc
     add_record(e, run, msg, &v);
 }
 
+/* The rule that the wrapper spoke of; NULL: nobody's, so it was not the wrapper. */
+static const struct policy_command *find_command(const struct policy *policy, const char *word)
+{
+    for (size_t i = 0; i < policy->command_count; i++) {
+        const struct policy_command *c = &policy->commands[i];
+        const size_t len = strlen(c->name);
+
+        if (strncmp(word, c->name, len) == 0 && (word[len] == '\0' || word[len] == ' '))
+            return c;
+    }
+    return NULL;
+}
+
+static void tell_command(struct explainer *e, struct run *run, const struct watch_msg *msg)
+{
+    _arena_ struct arena arena = { 0 };
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const char *word = arena_strndup(&arena, msg->path, msg->path_len);
+    const struct policy_command *c = word ? find_command(e->context.policy, word) : NULL;
+    if (!c)
+        return;
+    const bool call = c->origin == ORIGIN_CALL;
+    struct abx_violation v = {
+        .operation = VIOLATION_PROCESS,
+        .detail = arena_printf(&arena, "exec %s", word),
+        .rule = arena_printf(&arena, "%s %s=%s", call ? "--cmd" : "commands", c->name, c->text),
+        .origin = origin_name(c->origin),
+        .source = call ? "" : c->source,
+        .grant = arena_printf(&arena, "--cmd %s=true", c->name),
+    };
+
+    if (v.detail && v.rule && v.grant)
+        add_record(e, run, msg, &v);
+}
+
 static void tell_call(struct explainer *e, struct run *run, const struct watch_msg *msg,
                       const struct watch_call *call)
 {
@@ -174,6 +210,8 @@ static void tell(void *user, struct run *run, const struct watch_msg *msg)
         return;
     if (msg->flags & WATCH_INET)
         tell_address(e, run, msg, call->name);
+    else if (msg->flags & WATCH_WORD)
+        tell_command(e, run, msg);
     else if (msg->path_len)
         tell_path(e, run, msg, call->name);
     else

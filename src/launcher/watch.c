@@ -302,7 +302,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 /* True: it is new, and message.id is set. */
 static bool count_record(void)
 {
-    const uint32_t told = message.flags & (WATCH_READ | WATCH_INET);
+    const uint32_t told = message.flags & (WATCH_READ | WATCH_INET | WATCH_WORD);
     uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), &told, sizeof told);
 
     hash = hash_bytes(hash, &message.port, sizeof message.port);
@@ -524,6 +524,18 @@ static void look_at_address(const struct notice *n, const struct call *c)
     tell(n);
 }
 
+/* What the wrapper says, or whoever plays it: as much text as six arguments hold. */
+static bool read_word(const struct notice *n)
+{
+    char word[WATCH_COMMAND_MAX + 1] = "";
+
+    _Static_assert(sizeof n->args == WATCH_COMMAND_MAX, "the arguments are the word");
+    memcpy(word, n->args, WATCH_COMMAND_MAX);
+    message.flags = WATCH_WORD;
+    set_path(word, text_len(word));
+    return word[0];
+}
+
 /* ---- the loop's part ---- */
 
 void watch_begin(const struct launch *l)
@@ -541,7 +553,7 @@ void watch_serve(int fd)
     const struct call *c = find_call(n.number);
     if (!c || c->level == WATCH_TOLD) {
         message.flags = message.port = message.path_len = 0;
-        if (c && may_look())
+        if (c && (c->kind != WATCH_COMMAND || read_word(&n)) && may_look())
             tell(&n);
         notify_answer(fd, &n, EPERM);
         return;

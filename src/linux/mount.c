@@ -415,8 +415,8 @@ static long seal_covers(struct view *v)
 
 /*
  * (5) What lies at the name is the mount that was put there. Only needed where somebody else may
- * write meanwhile: a mask, an entry that was planned by its inode, or a placeholder (whose name must
- * lead to a mount; nobody but us makes any here).
+ * write meanwhile: a mask, an entry that was planned by its inode, or a placeholder (whose name
+ * must lead to a mount; nobody but us makes any here).
  */
 static long verify_want(const struct view *v, uint32_t i, struct file_id *ret)
 {

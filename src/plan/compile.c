@@ -19,7 +19,8 @@
 #include "plan/seccomp.h"
 #include "policy/presets.h"
 
-#define COMPILE_HOSTNAME "agentbox"
+/* A name that every system can resolve: programs look up their own, and there is no name server. */
+#define COMPILE_HOSTNAME "localhost"
 
 static int32_t check_request(const struct plan_request *request, abx_error **err)
 {
@@ -118,6 +119,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
         .unix_sockets = policy->unix_sockets,
         .nested = policy->nested && !bare, /* inside another sandbox its filter decides */
         .offline = bare && policy->network != NETWORK_ALLOWED,
+        .deaf = !policy->local_binding,
     };
 
     plan->backend = request->backend;
@@ -193,6 +195,8 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
         plan->hold_count = 0; /* names that must stay absent: what is above them grants nothing */
     if (r == ABX_OK)
         r = limits_compile(policy, facts, arena, plan, err);
+    if (request->backend != BACKEND_NATIVE)
+        plan->pid_max = 0; /* the pid namespace is another's */
     if (r == ABX_OK)
         r = set_env(policy, facts, request, arena, plan, err);
     if (r == ABX_OK)

@@ -11,6 +11,11 @@
 #include "base/json.h"
 #include "base/str.h"
 
+const char *plan_backend_name(uint32_t backend)
+{
+    return backend == BACKEND_NATIVE ? "native" : "landlock";
+}
+
 const char *plan_layer_name(uint32_t layer)
 {
     static const char *const names[LAYER_COUNT] = {
@@ -105,6 +110,27 @@ static void text_mounts(const struct plan *p, struct buf *b)
     }
 }
 
+static void text_namespaces(const struct plan *p, struct buf *b)
+{
+    if (p->backend != BACKEND_NATIVE) {
+        const bool inner = p->backend == BACKEND_INNER;
+        (void)buf_printf(b, "namespaces: those of the %s\n  network   %s\n",
+                         inner ? "sandbox around" : "host", p->network_shared ? "its" : "none");
+        return;
+    }
+    (void)buf_printf(b, "namespaces:\n  user      uid %u, gid %u%s\n", p->uid, p->gid,
+                     p->map_all_ids ? ", all ids mapped" : "");
+    (void)buf_printf(b, "  network   %s\n",
+                     p->network_shared ? "the host's"
+                     : p->proxied      ? "none, but for the proxy on 127.0.0.1"
+                                       : "none");
+    if (p->publishes)
+        (void)buf_puts(b, "            ports inside are published on the host's 127.0.0.1\n");
+    (void)buf_puts(b, "  hostname  ");
+    put_escaped(b, p->hostname);
+    (void)buf_printf(b, "\n  nested    %s\n", p->nested ? "allowed" : "refused");
+}
+
 static void text_header(const struct plan *p, struct buf *b)
 {
     (void)buf_puts(b, "command:");
@@ -124,17 +150,8 @@ static void text_header(const struct plan *p, struct buf *b)
         if (p->required & LAYER_BIT(i))
             (void)buf_printf(b, " %s%s", plan_layer_name(i),
                              p->layers & LAYER_BIT(i) ? "" : "(missing)");
-    (void)buf_printf(b, "\nnamespaces:\n  user      uid %u, gid %u%s\n", p->uid, p->gid,
-                     p->map_all_ids ? ", all ids mapped" : "");
-    (void)buf_printf(b, "  network   %s\n",
-                     p->network_shared ? "the host's"
-                     : p->proxied      ? "none, but for the proxy on 127.0.0.1"
-                                       : "none");
-    if (p->publishes)
-        (void)buf_puts(b, "            ports inside are published on the host's 127.0.0.1\n");
-    (void)buf_puts(b, "  hostname  ");
-    put_escaped(b, p->hostname);
-    (void)buf_printf(b, "\n  nested    %s\n", p->nested ? "allowed" : "refused");
+    (void)buf_putc(b, '\n');
+    text_namespaces(p, b);
 }
 
 static void dump_text(const struct plan *p, struct buf *b)
@@ -149,8 +166,13 @@ static void dump_text(const struct plan *p, struct buf *b)
             put_escaped(b, p->holds[i].names[j]);
             (void)buf_putc(b, '\n');
         }
-    (void)buf_puts(b, "mounts: (everything else is read-only)\n");
-    text_mounts(p, b);
+    if (p->backend != BACKEND_NATIVE) {
+        (void)buf_printf(b, "mounts: those of the %s\n",
+                         p->backend == BACKEND_INNER ? "sandbox around" : "host");
+    } else {
+        (void)buf_puts(b, "mounts: (everything else is read-only)\n");
+        text_mounts(p, b);
+    }
     (void)buf_puts(b, "limits:\n");
     for (uint32_t i = 0; i < p->limit_count; i++)
         (void)buf_printf(b, "  %-9s %llu\n", limit_name(p->limits[i].resource),
@@ -208,7 +230,7 @@ static void json_mounts(struct json *j, const struct plan *p)
 {
     json_key(j, "mounts");
     json_array(j);
-    for (uint32_t i = 0; i < p->mount_count; i++) {
+    for (uint32_t i = 0; i < p->mount_count && p->backend == BACKEND_NATIVE; i++) {
         const struct mount_op *op = &p->mounts[i];
 
         json_object(j);
@@ -281,6 +303,7 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_array_end(&j);
     json_pair_str(&j, "cwd", p->cwd);
     json_pair_str(&j, "path", p->path);
+    json_pair_str(&j, "backend", plan_backend_name(p->backend));
     json_layers(&j, "layers", p->layers);
     json_layers(&j, "required", p->required);
     json_pair_uint(&j, "uid", p->uid);

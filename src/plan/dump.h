@@ -13,6 +13,8 @@
  */
 int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, abx_error **err);
 
+/* "native", "landlock" */
+const char *plan_backend_name(uint32_t backend);
 /* "mounts", "landlock", …; "?" beyond LAYER_COUNT. */
 const char *plan_layer_name(uint32_t layer);
 /* "bind-rw", "mask-dir", … */

@@ -243,7 +243,8 @@ static const char *grant_text(const struct question *q, const char **ret_path)
     const char *at_rule = path_of_rule(q), *path = grant_path(q);
     bool write = q->operation == EXPLAIN_WRITE;
 
-    if (place_is_fixed(q) || (q->rule && (q->rule->flags & RULE_FINAL)) || !path || !path[1])
+    if ((q->op && q->op->kind == MOUNT_WRAP) || place_is_fixed(q) ||
+        (q->rule && (q->rule->flags & RULE_FINAL)) || !path || !path[1])
         return "";
     if (q->rule && q->rule->origin == ORIGIN_CALL && at_rule && str_eq(at_rule, path) &&
         !(q->rule->flags & RULE_GLOB))

@@ -47,6 +47,10 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
                      const struct explain_path *path, struct arena *arena,
                      struct explain_answer *ret, abx_error **err);
 
+/* If a rule of `commands` decides about executing path, called as name, that is the answer. */
+int32_t explain_command(const struct explain_context *context, const char *name, const char *path,
+                        struct arena *arena, struct explain_answer *ret, abx_error **err);
+
 /* About a connection to another host: the modes that know no hosts, blocked and allowed. */
 int32_t explain_network(const struct policy *policy, struct arena *arena,
                         struct explain_answer *ret, abx_error **err);

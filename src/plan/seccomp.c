@@ -16,7 +16,7 @@ void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
 
     if (o->watch != WATCH_OFF && !o->nested && !o->offline)
         program = SECCOMP_PROGRAM_WATCH(o->unix_sockets, o->watch);
-    *ret = seccomp_programs[program];
+    *ret = seccomp_programs[program + (o->deaf ? SECCOMP_PROGRAM_DEAF : 0)];
 }
 
 void seccomp_init_program(struct plan_filter *ret)

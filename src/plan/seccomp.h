@@ -14,7 +14,8 @@ struct seccomp_options {
     bool unix_sockets; /* AF_UNIX sockets by name allowed */
     bool nested;       /* new namespaces and the mount API allowed */
     bool offline;      /* no Internet sockets: where there is no network namespace to be empty */
-    uint32_t watch;    /* enum watch_level; off where one of the last two is on */
+    bool deaf;         /* no listening socket of any kind */
+    uint32_t watch;    /* enum watch_level; off where nested or offline is on */
 };
 
 /* The filter of the command, for the CPU this code was compiled for. */

@@ -25,6 +25,7 @@ enum seccomp_action {
     SECCOMP_INIT_IOCTL,
     SECCOMP_INIT_OPENAT,
     SECCOMP_IOCTL,
+    SECCOMP_LISTEN,
     SECCOMP_MKNOD,
     SECCOMP_MKNODAT,
     SECCOMP_OPEN,
@@ -58,13 +59,14 @@ struct seccomp_target {
 
 /*
  * The programs that are generated: the command's by its options (first those that are not watched,
- * then a pair for each watch level), then that of pid 1.
+ * then a pair for each watch level), all of them once more for the deaf, then that of pid 1.
  */
 #define SECCOMP_PROGRAM(unix_sockets, nested, offline)                                             \
     (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u) | ((offline) ? 4u : 0u))
 #define SECCOMP_PROGRAM_WATCH(unix_sockets, watch)                                                 \
     (6u + 2u * (uint32_t)(watch) + ((unix_sockets) ? 1u : 0u))
-#define SECCOMP_PROGRAM_INIT  SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT)
+#define SECCOMP_PROGRAM_DEAF  SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT)
+#define SECCOMP_PROGRAM_INIT  (2u * SECCOMP_PROGRAM_DEAF)
 #define SECCOMP_PROGRAM_COUNT (SECCOMP_PROGRAM_INIT + 1u)
 extern const struct plan_filter seccomp_programs[SECCOMP_PROGRAM_COUNT];
 

@@ -25,6 +25,7 @@ enum watch_kind {
     WATCH_ADDRESS, /* a socket address; flags: the argument with its length */
     WATCH_NESTING, /* namespaces, mounts: what allowNestedNamespaces would allow */
     WATCH_SYSTEM,  /* what nothing allows */
+    WATCH_COMMAND, /* no call, but a word of the wrapper: which command it refused */
 };
 #define WATCH_NOFOLLOW (-2)
 
@@ -39,6 +40,7 @@ const struct watch_call *watch_find(uint32_t number);
 /* ---- from pid 1 to the host ---- */
 
 #define WATCH_PATH_MAX    4096
+#define WATCH_COMMAND_MAX 48 /* of the wrapper's word: six arguments */
 #define WATCH_PROCESS_MAX 16
 #define WATCH_MAX_RECORDS 512 /* different ones in a run; the rest is only counted */
 
@@ -48,6 +50,7 @@ const struct watch_call *watch_find(uint32_t number);
 #define WATCH_CUT  0x4u  /* the path is longer than what is told */
 #define WATCH_NAME 0x10u /* the name in its directory is meant, not what it stands for */
 #define WATCH_INET 0x8u  /* path is an address: 4 or 16 bytes; port */
+#define WATCH_WORD 0x20u /* path is the wrapper's word: "rm", "git push --force" */
 
 /* The first word is STATUS_VIOLATION; as many bytes are sent as there are. */
 struct watch_msg {

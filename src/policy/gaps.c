@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What this version cannot do yet. A row goes when its feature comes. Values that change nothing
- * (the default, an empty list) are fine. At the end, what no version could do: deny hosts of a
- * network that is not filtered.
+ * (the default, an empty list) are fine. At the end, what no version could do: publish a port of
+ * somebody who may not listen, deny hosts of a network that is not filtered.
  */
 #include "policy/gaps.h"
 
@@ -14,7 +14,6 @@ static const struct gap {
     const char *what;
 } gaps[] = {
     { KEY_DOCKER, "false", "no socket of the host is let in" },
-    { KEY_LOCAL_BINDING, "true", "listening on the own loopback is always allowed" },
     { KEY_ALLOW_SOCKETS, NULL, "no socket of the host is let in" },
 };
 
@@ -29,6 +28,17 @@ static int32_t refuse(const struct settings_entry *e, const char *what, abx_erro
     return r;
 }
 
+static int32_t refuse_deaf(const struct settings_entry *e, abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                        "%s: port %s cannot be published: the command may not listen", e->source,
+                        e->value);
+
+    err_subject(err, "network.publish");
+    err_hint(err, "network.allowLocalBinding true, or leave the port out");
+    return r;
+}
+
 int32_t gaps_check(const struct layers *layers, abx_error **err)
 {
     const struct settings_entry *e;
@@ -38,6 +48,9 @@ int32_t gaps_check(const struct layers *layers, abx_error **err)
         if (e && !(gaps[i].harmless && str_eq(e->value, gaps[i].harmless)))
             return refuse(e, gaps[i].what, err);
     }
+    e = layers->last[KEY_PUBLISH];
+    if (e && str_eq(layers_value(layers, KEY_LOCAL_BINDING), "false"))
+        return refuse_deaf(e, err);
     e = layers->last[KEY_DENIED_DOMAINS];
     if (!e || !str_eq(layers_value(layers, KEY_NETWORK), "allowed"))
         return ABX_OK;

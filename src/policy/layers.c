@@ -86,6 +86,15 @@ static bool put_made(struct merge *m, const struct settings_entry *by, enum sett
     return e->value && e->source && put(m, e);
 }
 
+bool layers_is_of(const struct settings_entry *e, const char *value, const char *source)
+{
+    size_t len = strlen(e->source);
+
+    if (e->key == KEY_PROFILE || group_of(e))
+        return strncmp(source, e->source, len) == 0 && str_has_prefix(source + len, " (");
+    return str_eq(e->source, source) && str_eq(e->value, value);
+}
+
 static bool put_hosts(struct merge *m, const struct settings_entry *by, enum settings_key key,
                       const struct group_row *rows)
 {

@@ -25,6 +25,9 @@ struct layers {
 int32_t layers_merge(const struct settings *const *list, size_t list_count, uint32_t skip,
                      struct arena *arena, struct layers *ret, abx_error **err);
 
+/* Whether an entry with this value and source is `e`, or one of those that `e` stands for. */
+bool layers_is_of(const struct settings_entry *e, const char *value, const char *source);
+
 /* What a scalar is: as set, else as the preset (default, development, ci) or the schema has it. */
 const char *layers_value(const struct layers *l, enum settings_key key);
 

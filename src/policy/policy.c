@@ -249,6 +249,7 @@ static void choose_scalars(const struct layers *l, struct policy *p)
     p->tmp_private = !str_eq(layers_value(l, KEY_TMP), "host");
     p->tmp_bytes = number_of(l, KEY_TMP_BYTES);
     p->unix_sockets = bool_of(l, KEY_UNIX_SOCKETS);
+    p->local_binding = bool_of(l, KEY_LOCAL_BINDING);
     p->nested = bool_of(l, KEY_NESTED);
     p->watch = watch_level(layers_value(l, KEY_MONITOR));
     p->max_processes = number_of(l, KEY_MAX_PROCESSES);

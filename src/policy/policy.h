@@ -81,6 +81,7 @@ struct policy {
     const struct policy_port *ports; /* published */
     size_t port_count;
     bool unix_sockets;
+    bool local_binding; /* it may listen */
     bool nested;
     uint32_t watch;                                               /* "monitor", as in its words */
     uint32_t backend;                                             /* enum backend_choice */

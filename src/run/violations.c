@@ -70,7 +70,8 @@ static char *make_text(const struct abx_violation *v)
 
     (void)buf_puts(&b, violation_operation_name(v->operation));
     put_escaped(&b, " ", v->path, "");
-    put_escaped(&b, " ", v->host, "");
+    bool is_v6 = v->port && !is_empty(v->host) && strchr(v->host, ':');
+    put_escaped(&b, is_v6 ? " [" : " ", v->host, is_v6 ? "]" : "");
     if (v->port)
         (void)buf_printf(&b, ":%d", (int)v->port);
     put_escaped(&b, is_empty(v->path) && is_empty(v->host) ? " " : ": ", v->detail, "");

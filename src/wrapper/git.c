@@ -139,6 +139,15 @@ static bool names_a_file(const struct guard_call *call, size_t at)
     return TRY5(__NR_statx, dir, word, SYS_AT_NOFOLLOW, STATX_TYPE, &st) == 0;
 }
 
+/* The objects of another repository, of which git says nothing. */
+static bool borrows_objects(const struct wrapper *w)
+{
+    for (const char *const *e = w->envp; *e; e++)
+        if (text_has_prefix(*e, "GIT_OBJECT_DIRECTORY="))
+            return true;
+    return false;
+}
+
 /* All of the repository is in the private /tmp, which goes with the run. */
 static bool is_private(const struct wrapper *w, const struct guard_call *call)
 {
@@ -147,7 +156,7 @@ static bool is_private(const struct wrapper *w, const struct guard_call *call)
     char answer[ANSWER_BYTES];
     size_t lines = 0, tmp = text_len(w->tmp);
 
-    if (!tmp)
+    if (!tmp || borrows_objects(w))
         return false;
     const char **argv = question(call, words, ARRAY_LEN(words));
     if (!argv || ask_git(w, argv, answer) <= 0)

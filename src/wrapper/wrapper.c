@@ -9,15 +9,18 @@
  *
  *   the path that was executed, or argv[0], is the name of a rule       that rule
  *   the file's own name has no rule                                     the real one
- *   a link in a place that cannot be written from here                  the real one
+ *   a link on a read-only mount                                         the real one
  *   any other name (a link or a copy made inside)                       the rule of the file's name
  *
  * Nothing stays between the caller and the real program: it is executed in this process, so exit
  * code, signals and streams are its own. Wrappers are guidance; the mounts are the boundary.
  */
 #include <asm/signal.h>
+#include <asm/statfs.h>
+#include <linux/magic.h>
 #include <linux/stat.h>
 
+#include "plan/watch.h"
 #include "wrap/guard.h"
 #include "wrap/words.h"
 #include "wrapper/wrapper.h"
@@ -53,20 +56,53 @@ static bool find_rule(const struct wrapper *w, const char *name, struct wrapper_
     return false;
 }
 
-/* A link that was there before us: nobody here could have made it. */
+/* The entry of dir leads to the file that we are. */
+static bool leads_here(long dir, const char *entry)
+{
+    struct statx ours, its;
+
+    return TRY5(__NR_statx, SYS_AT_FDCWD, "/proc/self/exe", 0, STATX_INO, &ours) == 0 &&
+           TRY5(__NR_statx, dir, entry, 0, STATX_INO, &its) == 0 && its.stx_ino == ours.stx_ino &&
+           its.stx_dev_major == ours.stx_dev_major && its.stx_dev_minor == ours.stx_dev_minor;
+}
+
+/*
+ * A link that was there before us: it lies on a read-only mount, so nobody here made it. Modes do
+ * not count (who owns a directory can take its own right to write away), nor do the numbers below
+ * /proc, which lead to whatever is open. The directory may have been exchanged since we were
+ * executed; then the link must be in the new one, too.
+ */
 static bool is_fixed(const char *path)
 {
-    const int writable = 2; /* W_OK */
-    char dir[WRAPPER_PATH] = ".";
-    size_t len = (size_t)(words_base(path) - path);
+    const long read_only = 1; /* ST_RDONLY */
+    char name[WRAPPER_PATH] = ".";
+    const char *entry = words_base(path);
+    size_t len = (size_t)(entry - path);
+    struct statfs fs;
 
-    if (len >= sizeof dir)
+    if (len >= sizeof name)
         return false;
     if (len > 0) {
-        memcpy(dir, path, len);
-        dir[len] = '\0';
+        memcpy(name, path, len);
+        name[len] = '\0';
     }
-    return TRY3(__NR_faccessat, SYS_AT_FDCWD, dir, writable) < 0;
+    long dir = TRY4(__NR_openat, SYS_AT_FDCWD, name, SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC,
+                    0);
+    if (dir < 0)
+        return false;
+    bool fixed = TRY2(__NR_fstatfs, dir, &fs) == 0 && (fs.f_flags & read_only) &&
+                 fs.f_type != PROC_SUPER_MAGIC && leads_here(dir, entry);
+    file_close((int)dir);
+    return fixed;
+}
+
+/* A path that goes up again leads anywhere. */
+static bool goes_up(const char *path)
+{
+    for (; *path; path++)
+        if (text_has_prefix(path, "/../"))
+            return true;
+    return false;
 }
 
 /*
@@ -75,7 +111,8 @@ static bool is_fixed(const char *path)
  */
 static bool is_interpreter(const struct wrapper *w)
 {
-    return text_has_prefix(w->path, WRAPPER_OWN) && w->argc > 1 && text_eq(w->argv[1], w->path);
+    return text_has_prefix(w->path, WRAPPER_OWN) && !goes_up(w->path) && w->argc > 1 &&
+           text_eq(w->argv[1], w->path);
 }
 
 /* What git runs by itself is part of what it was asked to do ("worktree add" resets hard). */
@@ -97,17 +134,28 @@ static void say(const char *text)
     (void)TRY3(__NR_write, 2, text, text_len(text));
 }
 
-static int refuse(const struct wrapper *w, const char *name, const char *what, const char *why,
-                  const char *instead)
+/* To the monitor, if there is one: the call itself does nothing (plan/watch.def). */
+static void tell_monitor(const char *word)
 {
-    char text[1024] = "agentbox: ";
+    uint64_t a[WATCH_COMMAND_MAX / sizeof(uint64_t)] = { 0 };
+    size_t len = text_len(word);
 
-    (void)w;
+    memcpy(a, word, len < sizeof a ? len : sizeof a);
+    (void)TRY6(__NR_nfsservctl, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static int refuse(const char *name, const char *what, const char *why, const char *instead)
+{
+    static const char from[] = "agentbox: ";
+    char text[1024] = "";
+
+    text_append(text, sizeof text, from);
     text_append(text, sizeof text, name);
     if (what) {
         text_append(text, sizeof text, " ");
         text_append(text, sizeof text, what);
     }
+    tell_monitor(text + sizeof from - 1);
     text_append(text, sizeof text, ": ");
     text_append(text, sizeof text, why);
     text_append(text, sizeof text, "\nhint: ");
@@ -204,13 +252,13 @@ static int run_script(const struct wrapper *w, const char *name, const char *scr
     return exec_failed(SHELL_FOR_ALL, r);
 }
 
-static int run_guarded(const struct wrapper *w, const char *guard)
+static int run_guarded(const struct wrapper *w, const struct wrapper_rule *r)
 {
     struct guard_verdict v;
-    size_t id = guard_find(guard);
+    size_t id = guard_find(r->action + 1);
 
     if (id == GUARD_COUNT)
-        return refuse(w, w->own, NULL, "its guard is unknown", "this is a fault of agentbox");
+        return refuse(r->name, NULL, "its guard is unknown", "this is a fault of agentbox");
     if (parent_is_real(w))
         return run_real(w);
     if (id == GUARD_GIT)
@@ -219,16 +267,16 @@ static int run_guarded(const struct wrapper *w, const char *guard)
         guard_judge(id, &(struct guard_call){ w->argc, w->argv, w->envp, 0 }, &v);
     if (v.action != GUARD_STOP)
         return run_real(w);
-    return refuse(w, w->own, v.what, v.why, v.instead);
+    return refuse(r->name, v.what, v.why, v.instead);
 }
 
 static int apply_rule(const struct wrapper *w, const struct wrapper_rule *r)
 {
     if (r->action[0] == WRAP_GUARD)
-        return run_guarded(w, r->action + 1);
+        return run_guarded(w, r);
     if (r->action[0] == WRAP_SCRIPT)
         return run_script(w, r->name, r->action + 1);
-    return refuse(w, r->name, NULL, "blocked in this sandbox",
+    return refuse(r->name, NULL, "blocked in this sandbox",
                   "the user's configuration says so (commands, --cmd); work without it");
 }
 
@@ -244,7 +292,7 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp, co
         return EXIT_SETUP; /* not a copy that pid 1 made */
     const char *called = words_base(argc > 0 ? argv[0] : path), *entry = words_base(path);
 
-    if (argc == 0 || is_interpreter(&w))
+    if (is_interpreter(&w))
         return run_real(&w);
     if (find_rule(&w, entry, &rule) || find_rule(&w, called, &rule))
         return apply_rule(&w, &rule);

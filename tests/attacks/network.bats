@@ -12,6 +12,12 @@ say() {
     netbox -- /usr/bin/python3 "$ABX_SOURCE/tests/lib/proxy_peers.py" say "$@"
 }
 
+# socks5_code TARGET: what the proxy answers to a request for it (type, address) and the canary's port.
+socks5_code() {
+    say 1080 '\x05\x01\x00' "\x05\x01\x00$1\x$(printf %02x $((CANARY / 256)))\x$(printf %02x $((CANARY % 256)))" |
+        xxd -p | cut -c 7-8
+}
+
 # refused_by_us URL…: plain, as a tunnel, and through SOCKS5 with the name.
 refused_by_us() {
     local url
@@ -61,6 +67,14 @@ refused_by_us() {
         run say 3128 "CONNECT $host:$CANARY HTTP/1.1\r\n\r\n"
         [[ $output == *" 400 "* || $output == *" 403 "* ]]
     done
+    # No name at all; one that only looks like ours.
+    for host in '' 'оk.test' 'ok。test' 'xn--k-jra.test'; do
+        run say 3128 "CONNECT $host:$CANARY HTTP/1.1\r\n\r\n"
+        [[ $output == *" 400 "* || $output == *" 403 "* ]]
+        run say 3128 "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\n\r\n"
+        [[ $output == *" 400 "* || $output == *" 403 "* ]]
+    done
+    [[ $(say 1080 '\x05\x01\x00' '\x05\x01\x00\x03\x00\x00\x50' | xxd -p) =~ ^050005(01|02|04|08) ]]
     [ ! -s "$NET/dns" ]
     nobody_reached
 }
@@ -93,6 +107,14 @@ refused_by_us() {
     for host in 2130706433 0x7f.1 0177.0.0.1 127.1 0 '[::ffff:127.0.0.1]' '[::]' '[64:ff9b::7f00:1]' '[::1]' 127.0.0.6; do
         run say 3128 "CONNECT $host:$CANARY HTTP/1.1\r\n\r\n"
         [[ $output == *" 403 "*"internal address"* ]]
+        run say 3128 "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\n\r\n"
+        [[ $output == *" 403 "*"internal address"* ]]
+    done
+    # The same through SOCKS5: as a name, as an address of both families.
+    for host in '\x03\x0a2130706433' '\x03\x060x7f.1' '\x03\x05127.1' '\x01\x7f\x00\x00\x06' '\x01\x00\x00\x00\x00' \
+        '\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x7f\x00\x00\x06' \
+        '\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01'; do
+        [ "$(socks5_code "$host")" = 02 ]
     done
     nobody_reached
 }
@@ -101,10 +123,20 @@ refused_by_us() {
     ALLOW=(--allow-domain '*.dns.test' --allow-domain 127.0.0.5)
     [ "$(netbox -- curl -sS http://ok.dns.test/hello)" = hello ]
     local host
-    for host in inside.dns.test metadata.dns.test mixed.dns.test trap.dns.test; do
-        run netbox -- curl -sS --max-time 5 "http://$host:$CANARY/"
+    for host in inside metadata metadata2 metadata6 lan mapped nat64 both mixed trap; do
+        run netbox -- curl -sS --max-time 5 "http://$host.dns.test:$CANARY/"
         [[ $output == *"internal address"* ]]
+        [ "$(socks5_code "\x03\x$(printf %02x $((${#host} + 9)))$host.dns.test")" = 02 ]
     done
+    nobody_reached
+}
+
+@test "A106 variant: a name that answers with another address the second time" {
+    ALLOW=(--allow-domain rebind.dns.test --allow-domain 127.0.0.5)
+    # The first answer counts for a while; what is dialled is always an answer that was judged.
+    run netinside 'curl -sS http://rebind.dns.test/hello
+        until curl -sS "http://rebind.dns.test:'"$CANARY"'/" | tee last | grep -q internal; do sleep 0.1; done; cat last'
+    [[ $output == hello*"internal address (127.0.0.1"* ]]
     nobody_reached
 }
 

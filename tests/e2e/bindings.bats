@@ -36,3 +36,16 @@ teardown() {
     [ "$(grep -c '^ok' <<<"$output")" -eq 5 ]
     nothing_left
 }
+
+@test "Python: the hooks are those of the header, in its order" {
+    /usr/bin/python3 - "$ABX_SOURCE" <<'END'
+import re, sys
+header = open(sys.argv[1] + "/include/agentbox/agentbox.h").read()
+body = re.search(r"typedef struct abx_hooks \{(.*?)\} abx_hooks;", header, re.S).group(1)
+body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+names = [re.search(r"(\w+)\)?(?:\(void \*user\))?$", row.strip()).group(1) for row in body.split(";") if row.strip()]
+module = open(sys.argv[1] + "/bindings/python/agentbox.py").read()
+fields = re.findall(r'\("(\w+)"', re.search(r"_fields_ = \[(.*?)\]", module, re.S).group(1))
+assert fields == names[:len(fields)], (fields, names)
+END
+}

@@ -53,6 +53,17 @@ script() {
     [ ! -e "$W/file" ]
 }
 
+@test "places in PATH that are closed, no directories, relative or not there stop no run" {
+    mkdir "$T/closed"
+    chmod 000 "$T/closed"
+    own "$T/closed"
+    run box --env PATH="$T/closed:$W/file:$T/none:.::../w:$PATH" --cmd git=@git --cmd rm=false -- rm file
+    chmod 755 "$T/closed"
+    [ "$status" -eq 126 ]
+    [[ "$output" == *"rm: blocked in this sandbox"* ]]
+    [ "$(box --env PATH=/nowhere --cmd git=@git -- "$(command -v cat)" file)" = work ]
+}
+
 @test "other names of a blocked file keep working" {
     names
     run box --cmd ta=false -- ta in
@@ -72,6 +83,34 @@ script() {
     [ "$status" -eq 126 ]
     run box --cmd ta=false -- bash -c "exec -a ta '$P/tb' in"
     [ "$status" -eq 126 ]
+}
+
+@test "neither a descriptor nor a directory of one's own nor '..' looks like a name that was there" {
+    names
+    cat >"$X/forge.py" <<'END'
+import os, sys
+way, program = sys.argv[1:3]
+name = "/run/agentbox/../.." + program
+fd = os.open(program, os.O_PATH)
+calls = {
+    "interpreter": (name, ["x", name, "in"]),
+    "descriptor": (f"/proc/self/fd/{fd}", [str(fd), "in"]),
+    "empty": (fd, [str(fd), "in"]),
+    "closed": ("closed/x", ["closed/x", "in"]),
+}
+if way == "closed":
+    os.mkdir("closed")
+    os.symlink(program, "closed/x")
+    os.chmod("closed", 0o555)
+os.execve(*calls[way], os.environ)
+END
+    own "$X"
+    for way in interpreter descriptor empty closed; do
+        run box --cmd tool=false -- python3 "$X/forge.py" "$way" "$P/tool"
+        echo "$way: $status $output"
+        [ "$status" -eq 126 ]
+        [[ "$output" == *"agentbox: tool: blocked in this sandbox"* ]]
+    done
 }
 
 @test "all places of a command in PATH are covered" {
@@ -134,7 +173,7 @@ END
 }
 
 @test "a script without a first line is the shell's" {
-    script "$O/wrap" <<<'echo "plain $1"'
+    script "$O/wrap" <<<$'preset:git 2>/dev/null\necho "plain $1"'
     [ "$(box --cmd cat="$O/wrap" -- cat x)" = "plain x" ]
 }
 
@@ -234,7 +273,8 @@ END
         echo 1 >f && git add f && git commit -qm x && echo 2 >f && git reset -q --hard && [ "$(cat f)" = 1 ]'
     for line in "cd /tmp && git -C '$W/r' checkout f" "cd '$W/r' && git worktree add -q -b n /tmp/t && cd /tmp/t &&
         git branch -D main" "cd /tmp && GIT_DIR='$W/r/.git' git reset --hard" \
-        "git init -q /tmp/b && git -C /tmp/b config core.worktree '$W/r' && git -C /tmp/b clean -fdx"; do
+        "git init -q /tmp/b && git -C /tmp/b config core.worktree '$W/r' && git -C /tmp/b clean -fdx" \
+        "git init -q /tmp/c && cd /tmp/c && GIT_OBJECT_DIRECTORY='$W/r/.git/objects' git prune --expire=now"; do
         run inside "$line"
         echo "$line: $status $output"
         [ "$status" -eq 126 ]
@@ -261,9 +301,26 @@ END
         echo "$attempt: $output"
         [ "$status" -ne 0 ]
     done
-    [ "$(inside "$BOX inside")" = "inside sandbox" ]
+    [ "$(box "${ROOM[@]}" -- "$BOX" inside)" = "inside sandbox" ]
     run inside "git reset --hard"
     [ "$status" -eq 126 ]
+}
+
+@test "why names the rule that decides about a command, and what takes it back" {
+    names
+    OPTIONS+=(--cmd ta=false --cmd git=@git --cmd cat="$O/wrap")
+    script "$O/wrap" <<<$'#!/bin/sh\necho wrapped'
+    run as_who "$BOX" why -C "$W" "${OPTIONS[@]}" exec ta
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"denied: exec $P/tool"*"rule:   commands ta=false"*"change: --cmd ta=true"* ]]
+    run as_who "$BOX" why -C "$W" "${OPTIONS[@]}" exec tb tool git cat
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"rule:   commands git=@git"*"stopped by its arguments"* ]]
+    [[ "$output" == *"rule:   commands cat=$O/wrap"*"the wrapper is run in its place"* ]]
+    run as_who "$BOX" why -C "$W" "${OPTIONS[@]}" write "$(command -v git)"
+    [ "$status" -eq 1 ]
+    [[ "$output" != *"change:"* ]]
 }
 
 @test "what is hidden stays hidden although a rule is about it" {

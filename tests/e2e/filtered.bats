@@ -288,6 +288,35 @@ role_of() {
     in_net sh -c 'sed "/later/d" /etc/hosts >"$0"; cat "$0" >/etc/hosts' "$X/hosts"
 }
 
+# What the user sees: not -q.
+seen() {
+    (cd "$W" && exec timeout --foreground -k 2 20 "${AS[@]}" "$BOX" run "${ALLOW[@]}" "$@" 3>&-)
+}
+
+@test "an allowed host that cannot be reached: one note each, and no violation" {
+    ALLOW+=(--allow-domain nowhere.dns.test --allow-domain '[::1]:9')
+    run seen -c 'curl -sS https://nowhere.dns.test; curl -sS https://nowhere.dns.test; curl -sSp http://127.0.0.5:9/ --noproxy ""; curl -sSpg "http://[::1]:9/" --noproxy ""'
+    [ "$(grep -c '^agentbox: note: nowhere.dns.test:443 cannot be resolved' <<<"$output")" = 1 ]
+    [[ $output == *"note: 127.0.0.5:9 refused the connection"* && $output == *"note: [::1]:9 refused the connection"* ]]
+    [[ $output != *violation* ]]
+    # Nothing for a client that is merely slow, or refused.
+    run seen -- curl -sS "http://evil.test:$CANARY/"
+    [[ $output != *"note:"*evil.test* ]]
+}
+
+@test "a refusal is one line a host and port, and what it says can be pasted" {
+    local grant address='[2001:db8::7]'
+    run seen -c "for i in 1 2 3; do curl -sS http://GIT.test./; curl -sS -x socks5h://127.0.0.1:1080 http://git.test/; done; curl -sSg 'http://$address/'"
+    [ "$(grep -c '^network ' <<<"$output")" = 2 ]
+    [[ $output == *"network git.test:80: http; "*"(6 times)"* && $output == *"network $address:80: http; "* ]]
+    while read -r grant; do
+        # shellcheck disable=SC2086 # as a shell would split it
+        ALLOW+=($grant)
+    done < <(sed -n 's/^network .*; to allow: \(--allow-domain [^ ]*\).*/\1/p' <<<"$output")
+    run seen -c "curl -sS http://git.test/; curl -sSg 'http://$address/'"
+    [[ $output != *"not allowed"* && $output != *violation* ]]
+}
+
 # ---- questions -------------------------------------------------------------------------------------
 
 at_terminal() {

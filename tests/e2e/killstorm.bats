@@ -112,10 +112,10 @@ run_storm() {
     export STORM_AS="${AS[*]}" AGENTBOX
     storm "$seed" "$@"
     AFTER=$(comm -13 <(echo "$known") <(launchers))
-    within 2 only_ours_alive
+    within 5 only_ours_alive
     rm -f "$W/scratch" # the command's own
     [ "$repair" = no ] || box -- true
-    within 2 same "$before" || {
+    within 5 same "$before" || {
         diff <(echo "$before") <(snapshot)
         return 1
     }

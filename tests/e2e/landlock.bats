@@ -144,6 +144,16 @@ for family, kind, where in ((socket.AF_INET, socket.SOCK_STREAM, ('127.0.0.1', $
     nobody_called
 }
 
+@test "why knows what Landlock alone does not grant" {
+    bare
+    run as_who sh -c 'cd "$1" && exec "$2" why --backend landlock --set fallbackPolicy=warn write new' - "$W" "$BOX"
+    [[ $output == *denied*landlock*"without namespaces"* ]]
+    not box -- touch new
+    run as_who sh -c 'cd "$1" && exec "$2" why --backend landlock --set fallbackPolicy=warn write sub/new' - "$W" "$BOX"
+    [[ $output == *allowed* ]]
+    box -- touch sub/new
+}
+
 @test "a list of hosts is a gap of its own" {
     bare
     box --allow-domain example.com --result "$X/result" -- true
@@ -174,8 +184,10 @@ for family, kind, where in ((socket.AF_INET, socket.SOCK_STREAM, ('127.0.0.1', $
     [ "$(cat "$W/sub/got")" = got ]
 }
 
+MARK=$$ # in the arguments of what must not survive
+
 alive() {
-    pgrep -f "sleep 7777.$BATS_TEST_NUMBER" >/dev/null
+    pgrep -f "sleep 7777.$MARK" >/dev/null
 }
 dead() {
     ! alive
@@ -183,8 +195,8 @@ dead() {
 
 @test "the whole tree is dead when it ends, and when agentbox or the keeper is killed" {
     bare
-    local tree="(setsid sh -c \"setsid sleep 7777.$BATS_TEST_NUMBER & sleep 7777.$BATS_TEST_NUMBER\" &); "
-    tree+="setsid sleep 7777.$BATS_TEST_NUMBER & sleep 0.2; echo up >sub/up"
+    local tree="(setsid sh -c \"setsid sleep 7777.$MARK & sleep 7777.$MARK\" &); "
+    tree+="setsid sleep 7777.$MARK & sleep 0.2; echo up >sub/up"
     run box -c "$tree; exit 3"
     [ "$status" -eq 3 ]
     dead

@@ -113,7 +113,7 @@ field() {
 
 @test "misuse is 125 with one line that says what, and a hint" {
     for args in '--no-such-option -- true' '' '--timeout never -- true' '--grace -1 -- true' \
-        '--memory lots -- true' '--set nothing=1 -- true' '--network filtered -- true' \
+        '--memory lots -- true' '--set nothing=1 -- true' '--network open -- true' \
         '-C /no/such/directory -- true' '-c true -- true' '--tmp other -- true'; do
         # shellcheck disable=SC2086 # several words
         run box $args

@@ -66,7 +66,7 @@ boxes() {
     [ -z "$(boxes)" ]
     cat "$O/errors"
     [ ! -s "$O/errors" ]
-    within 2 nothing_left
+    within 5 nothing_left
 }
 
 @test "hundreds of runs one after another leak nothing" {

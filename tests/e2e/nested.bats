@@ -14,10 +14,10 @@ levels() {
     shift
     for option in "${@:2}"; do
         # shellcheck disable=SC2206
-        words+=("$BOX" run -q --approve yes $option --)
+        words+=("$BOX" run -q --approve yes "${ROOM[@]}" $option --)
     done
     # shellcheck disable=SC2086
-    box --env W="$W" --env D="$D" --env O="$O" --env P="$PAYLOAD" $1 -- "${words[@]}" sh -c "$text"
+    box "${ROOM[@]}" --env W="$W" --env D="$D" --env O="$O" --env P="$PAYLOAD" $1 -- "${words[@]}" sh -c "$text"
 }
 
 @test "a run inside a run works, and says what it is" {
@@ -30,7 +30,7 @@ levels() {
 }
 
 @test "it says once what is the outer sandbox's" {
-    run --separate-stderr box -- "$BOX" run -- true
+    run --separate-stderr box "${ROOM[@]}" -- "$BOX" run "${ROOM[@]}" -- true
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"inside another sandbox: /tmp, processes"* ]]
 }
@@ -99,9 +99,25 @@ levels() {
     [[ "$output" == *"agentbox: git reset --hard"* ]]
 }
 
+@test "an inner rule about what an outer one hides or protects stops nothing and opens nothing" {
+    mkdir "$W/b"
+    echo secret-of-b | tee "$W/b/f" >"$W/b/g"
+    own "$W"
+    for outer in '' "$NATIVE"; do
+        for inner in --ro --rw --exclude; do
+            run levels 'cat b/f; echo no >b/f; echo no >b/g; echo ran' "$outer --exclude b/f --ro b/g" "$inner b/f $inner b/g"
+            echo "$outer $inner: $output"
+            [ "${lines[-1]}" = ran ]
+            [[ "$output" != *secret-of-b* ]]
+        done
+    done
+    [ "$(cat "$W/b/f" "$W/b/g")" = $'secret-of-b\nsecret-of-b' ]
+}
+
 @test "limits are only lowered" {
     [ "$(levels 'ulimit -n' '--fds 64' '')" = 64 ]
     [ "$(levels 'ulimit -n' '--fds 64' '--fds 32')" = 32 ]
+    [ "$(levels 'ulimit -Hn' '--fds 64' '--fds 128')" = 64 ]
 }
 
 @test "a name that an inner run protects cannot be made, and what is beside it can be changed" {
@@ -111,7 +127,7 @@ levels() {
 }
 
 @test "an inner command can neither signal nor trace the processes of the outer one" {
-    run box -c "sleep 60 & victim=\$!; $BOX run -q -- sh -c \"kill -9 \$victim; $PAYLOAD ptrace \$victim\"
+    run box "${ROOM[@]}" -c "sleep 60 & victim=\$!; $BOX run -q ${ROOM[*]} -- sh -c \"kill -9 \$victim; $PAYLOAD ptrace \$victim\"
         kill -0 \$victim && echo lives; kill \$victim"
     echo "$output"
     [[ "$output" == *lives* ]]
@@ -127,9 +143,34 @@ levels() {
         [[ "$output" == *"allowNestedNamespaces=true"* ]]
         [ ! -e "$W/ran" ]
     done
-    run box -- "$BOX" run --set fallbackPolicy=warn --cmd git=@git -- true
+    run box "${ROOM[@]}" -- "$BOX" run "${ROOM[@]}" --set fallbackPolicy=warn --cmd git=@git -- true
     [ "$status" -eq 0 ]
     [[ "$output" == *"'git' cannot be covered by '@git'"* ]]
+}
+
+@test "doctor, plan, why and inside answer for the place where they are asked" {
+    mkdir "$W/a" "$W/b"
+    echo a | tee "$W/a/f" >"$W/b/f"
+    own "$W"
+    run box "${ROOM[@]}" -- "$BOX" doctor --json
+    [ "$status" -eq 0 ]
+    [[ "$output" == '{"backend":"landlock",'*'"name":"mounts","status":"missing"'* ]]
+    run box "${ROOM[@]}" -- "$BOX" doctor
+    [[ "$output" == *"Back end: landlock: this is a sandbox already"*"no guards and wrappers"* ]]
+    [[ "$output" != *"refuses to start"* ]]
+    run box "${ROOM[@]}" -- "$BOX" plan --ro a -- true
+    [[ "$output" == *"mounts: those of the sandbox around"* ]]
+    [[ "$output" == *"  change    $W/b"* ]]
+    [[ "$output" != *"  change    $W"$'\n'* ]]
+    # Denied by the outermost, by the one between, by the innermost; and what is left.
+    run levels "$BOX why --ro b write a/f; $BOX why --cmd ls=false exec ls; $BOX why net x.org
+        $BOX why read \"\$D/s\"; $BOX why write \"\$O/f\"; $BOX why --ro b write b/f; $BOX why write b/f" '' '--ro a'
+    echo "$output"
+    [ "$(grep -c '^denied: ' <<<"$output")" -eq 6 ]
+    [ "$(grep -c 'rule:   outer sandbox' <<<"$output")" -eq 4 ]
+    [[ "$output" == *"denied: exec "*"rule:   commands ls=false"*"change: --cmd ls=true"* ]]
+    [[ "$output" == *"allowed: write $W/b/f"* ]]
+    [ "$(cat "$W/a/f" "$W/b/f")" = $'a\na' ]
 }
 
 @test "with allowNestedNamespaces an inner run is native again, three levels deep" {

@@ -34,6 +34,40 @@ NONE='ENETUNREACH|ECONNREFUSED|EHOSTUNREACH|EADDRNOTAVAIL|EPERM|EACCES|EPROTONOS
     allowed loopback
 }
 
+@test "without allowLocalBinding nothing listens, with or without a port, and clients work" {
+    serve
+    OPTIONS+=(--set network.allowLocalBinding=false)
+    refused EPERM loopback
+    run box -- /usr/bin/python3 -c '
+import socket
+for family in socket.AF_INET, socket.AF_INET6:
+    for bound in True, False:
+        for protocol in 0, 262:
+            try:
+                s = socket.socket(family, socket.SOCK_STREAM, protocol)
+            except OSError:
+                continue
+            if bound:
+                s.bind(("", 0))
+            try:
+                s.listen(); print("listens")
+            except PermissionError:
+                print("refused")'
+    [[ $output != *listens* && $output == *refused* ]]
+    # It is of use where the network is the host'"'"'s.
+    OPTIONS+=(--network allowed)
+    refused EPERM loopback
+    allowed inet tcp 127.0.0.1 "$TCP"
+    OPTIONS+=(--set network.allowAllUnixSockets=true --monitor full)
+    refused EPERM loopback
+}
+
+@test "a port of somebody who may not listen is not published" {
+    run box --set network.allowLocalBinding=false -p 3000 -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *"port 3000 cannot be published"*"allowLocalBinding"* ]]
+}
+
 @test "only a loopback device is there, and no route" {
     run inside 'cat /proc/net/dev /proc/net/route /proc/net/tcp /proc/net/unix'
     [ "$(grep -c ':' <<<"$output")" -le 4 ]

@@ -137,3 +137,29 @@ assert profiles == {"aider", "claude", "codex", "cursor-agent", "gemini", "openc
     run curl -sS --max-time 20 -x "http://127.0.0.1:$port" http://other.test/
     [[ $output != *address* && $output == *other.test* ]]
 }
+
+@test "a project cannot switch off what your own profile hides, unless it is trusted" {
+    agent_home
+    mkdir -p "$H/.config/agentbox"
+    echo '{ "profile": "claude", "network": { "mode": "blocked" } }' >"$H/.config/agentbox/config.jsonc"
+    echo '{ "profile": "none" }' >"$W/.agentbox.jsonc"
+    own "$H" "$W"
+    OPTIONS=()
+    run inside 'cat "$H/.codex/auth.json"'
+    echo "$output"
+    [[ $status -eq 125 && $output == *.agentbox.jsonc* && $output != *"$SECRET"* ]]
+    rm "$W/.agentbox.jsonc"
+    run inside 'cat "$H/.codex/auth.json"'
+    [[ $status -ne 0 && $output != *"$SECRET"* ]]
+}
+
+@test "why names the group or the profile that opens a host" {
+    cd "$W"
+    run as_who "$BOX" why --profile claude net api.anthropic.com
+    echo "$output"
+    [[ $status -eq 0 && $output == *"allowed: net api.anthropic.com"* && $output == *"command line"*"profile (@anthropic)"* ]]
+    run as_who "$BOX" why --allow-domain @pypi net pypi.org
+    [[ $status -eq 0 && $output == *"(@pypi)"* ]]
+    run as_who "$BOX" why --allow-domain @pypi net pypi.org.example.com
+    [[ $status -eq 1 && $output == *denied* ]]
+}

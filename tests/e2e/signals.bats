@@ -149,9 +149,9 @@ start_sleeper() {
             kill -KILL "$BOX"
             box_end
             [ "$status" -eq 137 ]
-            within 1 gone "$init" "$keeper"
+            within 5 gone "$init" "$keeper"
             rm ready
-            within 1 nothing_left
+            within 5 nothing_left
         done
     done
 }
@@ -167,7 +167,7 @@ start_sleeper() {
         [ "$status" -eq 125 ]
         grep -q '^agentbox: .' "$O/err"
         rm ready
-        within 1 gone "$init"
+        within 5 gone "$init"
         nothing_left
     done
 }
@@ -200,7 +200,7 @@ start_sleeper() {
     init=$(init_of "$BOX")
     kill -KILL "$(keeper_of "$BOX")" "$BOX"
     box_end
-    within 1 gone "$init"
+    within 5 gone "$init"
     none_marked
     rm ready
     box -- true
@@ -216,9 +216,9 @@ start_sleeper() {
         BACKGROUND+=("$BOX")
         init=$(init_of "$BOX")
         kill -KILL -- "-$BOX"
-        within 1 gone "$init" "$BOX"
+        within 5 gone "$init" "$BOX"
         rm ready
-        within 1 nothing_left
+        within 5 nothing_left
     done
 }
 
@@ -227,7 +227,7 @@ start_sleeper() {
     init=$(init_of "$BOX")
     kill -STOP "$BOX"
     kill -KILL "$init"
-    within 1 none_marked
+    within 5 none_marked
     kill -CONT "$BOX"
     box_end
     [ "$status" -eq 125 ]
@@ -241,7 +241,7 @@ start_sleeper() {
     BOX=$(cat "$O/pid")
     BACKGROUND+=("$BOX")
     kill -HUP "$BOX"
-    within 2 gone "$BOX"
+    within 5 gone "$BOX"
     none_marked
 }
 

@@ -56,7 +56,7 @@ expect ready
 send \x03
 exit 130
 STEPS
-    at_run -- bash -c 'trap "echo caught; exit 9" INT; echo ready; while :; do sleep 0.05; done' <<'STEPS'
+    at_run -- bash -c 'trap "echo caught; exit 9" INT; echo ready; exec sleep 60' <<'STEPS'
 expect ready
 send \x03
 expect caught
@@ -197,7 +197,7 @@ STEPS
 @test "a stopped run that is killed leaves nothing" {
     at_shell <<'STEPS'
 expect outer> 
-send $BOX run -- sh -c 'echo ready; while :; do sleep 0.05; done'\r
+send $BOX run -- sh -c 'echo ready; exec sleep 60'\r
 expect \r\nready
 send \x1a
 expect Stopped
@@ -206,7 +206,7 @@ expect Killed
 send exit\r
 exit 0
 STEPS
-    within 1 nothing_left
+    within 5 nothing_left
 }
 
 @test "the outer terminal is as before, however the run ends" {
@@ -239,7 +239,7 @@ expect ready
 hangup
 exit 129
 STEPS
-    within 2 nothing_left
+    within 5 nothing_left
 }
 
 @test "nothing inside can type into the terminal outside" {

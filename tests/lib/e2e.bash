@@ -14,6 +14,8 @@
 #
 #   box [OPTION…] -- PROGRAM…     runs in the sandbox       inside TEXT    runs shell text there
 #                                 (what needs an approval has it)
+#   "${ROOM[@]}"                  options with which our own program works inside (a sanitizer's
+#                                 run-time wants terabytes of address space, and to trace itself)
 #   start_box …                   … in the background, $BOX_PID
 #   refused NAMES ATTEMPT…        the payload's attempt must end with one of NAMES (E1|E2)
 #   allowed ATTEMPT…              … must work
@@ -61,6 +63,8 @@ fixture() {
     BOX=$FIX/bin/agentbox
     PAYLOAD=$FIX/bin/payload
     OPTIONS=(--exclude "$D")
+    ROOM=()
+    [ -z "${ABX_SANITIZED:-}" ] || ROOM=(--set resourceLimits.maxMemoryBytes=0 --env ASAN_OPTIONS=detect_leaks=0)
     # Runs as the one whose box it is, with nothing of the caller's session. An array, so that a
     # command in the background has the pid that is looked for.
     AS=(env -u XDG_STATE_HOME -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u TMPDIR HOME="$H")

@@ -153,10 +153,16 @@ def listen(address=HERE, port=0):
 
 # ---- DNS -------------------------------------------------------------------------------------------
 
-ZONE = {  # name: A records, or a name that it is an alias of
+ZONE = {  # name: addresses, or a name that it is an alias of
     "ok.dns.test": [HERE],
     "inside.dns.test": ["127.0.0.1"],
     "metadata.dns.test": ["169.254.169.254"],
+    "metadata2.dns.test": ["100.100.100.200"],
+    "metadata6.dns.test": ["fd00:ec2::254"],
+    "lan.dns.test": ["192.168.1.1"],
+    "mapped.dns.test": ["::ffff:127.0.0.1"],
+    "nat64.dns.test": ["64:ff9b::7f00:1"],
+    "both.dns.test": [HERE, "::1"],
     "mixed.dns.test": [HERE, "127.0.0.1"],
     "alias.dns.test": "ok.dns.test",
     "trap.dns.test": "inside.dns.test",
@@ -197,7 +203,11 @@ def answer(query, over_tcp, note):
     else:
         owner = b"\xc0\x0c"
     if kind == 1:
-        records += [owner + b"\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton(a) for a in addrs]
+        records += [owner + b"\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton(a)
+                    for a in addrs if ":" not in a]
+    if kind == 28:
+        records += [owner + b"\0\34\0\1\0\0\0\0\0\20" + socket.inet_pton(socket.AF_INET6, a)
+                    for a in addrs if ":" in a]
     flags = b"\x81\x80"
     if len(records) > 30 and not over_tcp:
         flags, records = b"\x83\x80", []

@@ -97,6 +97,8 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
                         a1 == SECCOMP_IOCTL_NOTIF_SEND);
     case SECCOMP_INIT_OPENAT:
         return allow_if(a2 & O_PATH);
+    case SECCOMP_LISTEN:
+        return allow_if(!o->deaf);
     case SECCOMP_MKNOD:
         return allow_if(!S_ISBLK(a1) && !S_ISCHR(a1) && !(a1 & MODEL_SETID));
     case SECCOMP_MKNODAT:
@@ -140,12 +142,13 @@ static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *
     static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,   SECCOMP_OPENAT,
                                        SECCOMP_CREAT, SECCOMP_CHMOD,  SECCOMP_FCHMODAT,
                                        SECCOMP_MKNOD, SECCOMP_MKNODAT };
-    static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE };
+    static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE,
+                                    SECCOMP_ABSENT };
     const uint32_t changes = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
     const uint32_t verdict = model_action(row->command, o, data);
 
     if (w->level == WATCH_TOLD)
-        return verdict == ERRNO(EPERM) && is_one_of(row->command, told, sizeof told);
+        return verdict != SECCOMP_RET_ALLOW && is_one_of(row->command, told, sizeof told);
     if (w->level > o->watch || verdict != SECCOMP_RET_ALLOW ||
         !is_one_of(row->command, watched, sizeof watched))
         return false;
@@ -318,17 +321,17 @@ static void oracle_open(struct oracle *o, unsigned flags, unsigned mode)
 static void oracle_row(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
-    bool nested = o->target.options.nested;
+    bool nested = o->target.options.nested, deaf = o->target.options.deaf;
 
     switch (action) {
     case SECCOMP_ALLOW:
-        return add_rule(o, yes, 0, NULL);
     case SECCOMP_DENY:
-        return add_rule(o, no, 0, NULL);
+        return add_rule(o, action == SECCOMP_ALLOW ? yes : no, 0, NULL);
     case SECCOMP_ABSENT:
         return add_rule(o, SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_NESTED:
-        return add_rule(o, nested ? yes : no, 0, NULL);
+    case SECCOMP_LISTEN:
+        return add_rule(o, (action == SECCOMP_NESTED ? nested : !deaf) ? yes : no, 0, NULL);
     case SECCOMP_OPENAT2:
     case SECCOMP_CLONE3:
         return add_rule(o, nested ? yes : SCMP_ACT_ERRNO(ENOSYS), 0, NULL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One manager against a simple model: threads make random calls (run, cancel, time out, explain,
- * drop, update, update with nonsense), and each answer must be the model's. The model is one number,
- * which of the directories 0 to 2 may be written; a command keeps the number that was valid when it
- * was wrapped, whatever comes later. ABX_ROUNDS and ABX_SEED change how much is done, and what.
+ * drop, update, update with nonsense), and each answer must be the model's. The model is one
+ * number: which of the directories 0 to 2 may be written. A command keeps the number that was valid
+ * when it was wrapped, whatever comes later. ABX_ROUNDS and ABX_SEED change how much is done, and
+ * what.
  */
 #include "lib/api_case.h"
 

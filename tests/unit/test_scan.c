@@ -45,7 +45,11 @@ static void spellings_of_one_path_are_one(void **state)
     for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
         rule(t, "filesystem.ro", spellings[i]);
     rule(t, "filesystem.ro", at(t, "/home/w/p"));
-    expect(t, "bind-rw @/home/w\nbind-ro @/home/w/p\n");
+    make_dir(t, "/home/w/q"); /* each of these alone leads there */
+    rule(t, "filesystem.ro", at(t, "/home/w//q"));
+    make_dir(t, "/home/w/r");
+    rule(t, "filesystem.ro", at(t, "/home/w/x/..//../w/r/"));
+    expect(t, "bind-rw @/home/w\nbind-ro @/home/w/p\nbind-ro @/home/w/q\nbind-ro @/home/w/r\n");
 }
 
 static void odd_names_are_ordinary_names(void **state)

@@ -278,13 +278,14 @@ static void keys_that_cannot_be_kept_are_refused(void **state)
 {
     static const char *const refused[] = {
         "{\"docker\":true}",
-        "{\"network\":{\"allowLocalBinding\":false}}",
+        "{\"network\":{\"allowLocalBinding\":false,\"publish\":[\"80\"]}}",
         "{\"network\":{\"allowUnixSockets\":[\"/s\"]}}",
         "{\"network\":{\"mode\":\"allowed\",\"deniedDomains\":[\"x.org\"]}}",
     };
     static const char *const kept[] = {
         "{\"docker\":false,\"commands\":{\"rm\":false,\"npm\":\"@npm\"},"
         "\"filesystem\":{\"allowGitConfig\":true}}",
+        "{\"network\":{\"allowLocalBinding\":false}}",
         "{\"network\":{\"allowLocalBinding\":true,\"upstreamProxy\":\"\",\"allowedDomains\":[]}}",
         "{\"network\":{\"mode\":\"blocked\",\"allowedDomains\":[\"x.org\"]}}",
         "{\"network\":{\"mode\":\"allowed\",\"allowedDomains\":[\"x.org\"]}}",

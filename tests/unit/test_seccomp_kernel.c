@@ -156,9 +156,18 @@ static void the_options_open_what_they_name(void **state)
         { SYS_socket, { AF_UNIX, SOCK_STREAM }, EPERM },
         { SYS_bpf, { 0 }, EPERM },
     };
+    static const struct attempt deaf_attempts[] = {
+        { SYS_listen, { -1 }, EPERM },
+        { SYS_bind, { -1 }, EBADF },
+    };
+    static const struct attempt hearing_attempts[] = { { SYS_listen, { -1 }, EBADF } };
     struct plan_filter filter;
 
     (void)state;
+    seccomp_program(&(struct seccomp_options){ 0 }, &filter);
+    assert_int_equal(attempts_under(&filter, hearing_attempts, ARRAY_LEN(hearing_attempts)), 0);
+    seccomp_program(&(struct seccomp_options){ .deaf = true }, &filter);
+    assert_int_equal(attempts_under(&filter, deaf_attempts, ARRAY_LEN(deaf_attempts)), 0);
     seccomp_program(&(struct seccomp_options){ .unix_sockets = true }, &filter);
     assert_int_equal(attempts_under(&filter, unix_attempts, ARRAY_LEN(unix_attempts)), 0);
     seccomp_program(&(struct seccomp_options){ .nested = true }, &filter);

@@ -82,7 +82,8 @@ static void watched_rows_are_sorted_and_have_the_tables_numbers(void **state)
         if (!row || memcmp(row->number, list[i].number, sizeof row->number) != 0)
             fail_msg("%s has other numbers than in syscalls.def", list[i].name);
         bool refused = row->command == SECCOMP_DENY || row->command == SECCOMP_NESTED ||
-                       row->command == SECCOMP_CLONE || row->command == SECCOMP_UNSHARE;
+                       row->command == SECCOMP_CLONE || row->command == SECCOMP_UNSHARE ||
+                       row->command == SECCOMP_ABSENT;
         if (refused != (list[i].level == WATCH_TOLD))
             fail_msg("%s: TOLD is for what is refused, and for nothing else", list[i].name);
     }

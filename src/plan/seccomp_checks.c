@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the actions of syscalls.def demand of a call's arguments: one short decision list each.
+ *
+ * Arguments: every one that is looked at is an int or an unsigned int to the kernel, or its high
+ * half is refused by the kernel itself (unshare), or dropped (clone). So only the low 32 bits are
+ * compared; junk in the high half neither opens nor closes anything. What hides behind a pointer
+ * cannot be seen: clone3 and openat2 are answered with ENOSYS, and programs then use clone and
+ * openat.
+ *
+ * With a monitor (watch.def) calls that would be let through ask it first, and go on whatever it
+ * says; calls that would be refused as a whole ask it for the refusal. The other verdicts are the
+ * same as without.
+ */
+#include "plan/seccomp_checks.h"
+
+#define E_PROTONOSUPPORT 93u
+#define E_AFNOSUPPORT    97u
+
+#define IS(arg, value)            arg, false, SECCOMP_ALL_BITS, value
+#define IS_NOT(arg, value)        arg, true, SECCOMP_ALL_BITS, value
+#define PART_IS(arg, mask, value) arg, false, mask, value
+#define HAS_ANY(arg, mask)        arg, true, mask, 0
+#define REFUSE                    RET_ERRNO(E_PERM)
+
+/*
+ * NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET. CLONE_NEWTIME (0x80) is not among them:
+ * in clone() that bit belongs to the exit signal. All 32 bits have a meaning by now, so a new
+ * kind of namespace cannot come in through clone().
+ */
+#define CLONE_NEW_ANY 0x7e020000u
+static const struct seccomp_check clone_checks[] = {
+    { HAS_ANY(0, CLONE_NEW_ANY), REFUSE },
+};
+
+/* unshare() has bits left for new kinds: an allow-list of VM FS FILES SIGHAND THREAD SYSVSEM. */
+#define UNSHARE_HARMLESS 0x00050f00u
+static const struct seccomp_check unshare_checks[] = {
+    { HAS_ANY(0, ~UNSHARE_HARMLESS), REFUSE },
+};
+
+/*
+ * TIOCSTI types into the terminal, TIOCLINUX pastes into a console, TIOCCONS takes the console's
+ * output, TIOCSETD loads line disciplines, a part of the kernel with a history.
+ */
+static const struct seccomp_check ioctl_checks[] = {
+    { IS(1, 0x5412), REFUSE },
+    { IS(1, 0x541c), REFUSE },
+    { IS(1, 0x541d), REFUSE },
+    { IS(1, 0x5423), REFUSE },
+};
+
+/* F_SETLEASE: a lease on a file makes everybody else's open() of it wait, up to 45 seconds. */
+static const struct seccomp_check fcntl_checks[] = {
+    { IS(1, 1024), REFUSE },
+};
+
+/*
+ * Pid 1 hands the terminal's foreground around (TIOCGPGRP, TIOCSPGRP) and is the monitor
+ * (SECCOMP_IOCTL_NOTIF_RECV, _SEND), which looks at paths without opening
+ * what is there.
+ */
+static const struct seccomp_check init_ioctl_checks[] = {
+    { IS(1, 0x540f), RET_ALLOW },
+    { IS(1, 0x5410), RET_ALLOW },
+    { IS(1, 0xc0502100), RET_ALLOW },
+    { IS(1, 0xc0182101), RET_ALLOW },
+};
+#define OPEN_PATH 010000000u /* O_PATH */
+static const struct seccomp_check init_openat_checks[] = {
+    { PART_IS(2, OPEN_PATH, OPEN_PATH), RET_ALLOW },
+};
+
+/*
+ * A program with the setuid bit in a writable directory would run as us for whoever starts it on
+ * the host. Nothing is born with that bit or setgid, and chmod does not set it; setgid by chmod
+ * stays allowed, since directories are shared that way.
+ */
+#define MODE_SETUID 04000u
+#define MODE_SETID  06000u
+
+/* S_IFCHR and S_IFBLK. Fifos, sockets and plain files are fine. */
+#define MODE_TYPE 0170000u
+static const struct seccomp_check mknod_checks[] = {
+    { PART_IS(1, MODE_TYPE, 0020000), REFUSE },
+    { PART_IS(1, MODE_TYPE, 0060000), REFUSE },
+    { HAS_ANY(1, MODE_SETID), REFUSE },
+};
+static const struct seccomp_check mknodat_checks[] = {
+    { PART_IS(2, MODE_TYPE, 0020000), REFUSE },
+    { PART_IS(2, MODE_TYPE, 0060000), REFUSE },
+    { HAS_ANY(2, MODE_SETID), REFUSE },
+};
+static const struct seccomp_check chmod_checks[] = {
+    { HAS_ANY(1, MODE_SETUID), REFUSE },
+};
+static const struct seccomp_check fchmodat_checks[] = {
+    { HAS_ANY(2, MODE_SETUID), REFUSE },
+};
+static const struct seccomp_check creat_checks[] = {
+    { HAS_ANY(1, MODE_SETID), REFUSE },
+};
+
+/* Without O_CREAT and O_TMPFILE the mode is not looked at, and may be anything. */
+#define OPEN_MAKES 020000100u
+static const struct seccomp_check open_checks[] = {
+    { PART_IS(1, OPEN_MAKES, 0), RET_ALLOW },
+    { HAS_ANY(2, MODE_SETID), REFUSE },
+};
+static const struct seccomp_check openat_checks[] = {
+    { PART_IS(2, OPEN_MAKES, 0), RET_ALLOW },
+    { HAS_ANY(3, MODE_SETID), REFUSE },
+};
+
+/*
+ * PER_LINUX, PER_LINUX32, both with UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the question.
+ * Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the systems that nobody has.
+ */
+static const struct seccomp_check personality_checks[] = {
+    { IS(0, 0x00000000), RET_ALLOW }, { IS(0, 0x00000008), RET_ALLOW },
+    { IS(0, 0x00020000), RET_ALLOW }, { IS(0, 0x00020008), RET_ALLOW },
+    { IS(0, 0x00040000), RET_ALLOW }, { IS(0, 0xffffffff), RET_ALLOW },
+};
+
+/*
+ * AF_INET and AF_INET6: the network namespace decides what they reach. AF_NETLINK only for
+ * NETLINK_ROUTE, which getifaddrs() needs. AF_UNIX reaches the host through any socket whose path
+ * is visible, so it needs the option. Offline there are no Internet sockets at all: that kernel has
+ * no such protocol.
+ */
+#define FAMILY_UNIX    1u
+#define FAMILY_INET    2u
+#define FAMILY_INET6   10u
+#define FAMILY_NETLINK 16u
+static const struct seccomp_check socket_checks[] = {
+    { IS(0, FAMILY_UNIX), REFUSE },
+    { IS(0, FAMILY_INET), RET_ALLOW },
+    { IS(0, FAMILY_INET6), RET_ALLOW },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+static const struct seccomp_check socket_offline_checks[] = {
+    { IS(0, FAMILY_UNIX), REFUSE },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+static const struct seccomp_check socket_unix_offline_checks[] = {
+    { IS(0, FAMILY_UNIX), RET_ALLOW },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+static const struct seccomp_check socket_unix_checks[] = {
+    { IS(0, FAMILY_UNIX), RET_ALLOW },
+    { IS(0, FAMILY_INET), RET_ALLOW },
+    { IS(0, FAMILY_INET6), RET_ALLOW },
+    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS(2, 0), RET_ALLOW },
+};
+
+/*
+ * A pair of stream or seqpacket sockets is connected for good. A datagram socket can connect() or
+ * sendto() to any other address later, and SOCK_RAW becomes one: without the option both are
+ * refused, or socketpair() would be the way around socket().
+ */
+#define TYPE_MASK 0xfu /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
+static const struct seccomp_check socketpair_checks[] = {
+    { IS_NOT(0, FAMILY_UNIX), RET_ERRNO(E_AFNOSUPPORT) },
+    { PART_IS(1, TYPE_MASK, 1), RET_ALLOW },
+    { PART_IS(1, TYPE_MASK, 5), RET_ALLOW },
+};
+static const struct seccomp_check socketpair_unix_checks[] = {
+    { IS_NOT(0, FAMILY_UNIX), RET_ERRNO(E_AFNOSUPPORT) },
+};
+
+#define CHECKS(list, otherwise) ((struct seccomp_checks){ list, ARRAY_LEN(list), otherwise })
+#define VERDICT(verdict)        ((struct seccomp_checks){ NULL, 0, verdict })
+
+struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
+                                            const struct seccomp_options *o)
+{
+    switch (action) {
+    case SECCOMP_ALLOW:
+        return VERDICT(RET_ALLOW);
+    case SECCOMP_NESTED:
+        return VERDICT(o->nested ? RET_ALLOW : REFUSE);
+    case SECCOMP_CLONE:
+        return o->nested ? VERDICT(RET_ALLOW) : CHECKS(clone_checks, RET_ALLOW);
+    case SECCOMP_CHMOD:
+        return CHECKS(chmod_checks, RET_ALLOW);
+    case SECCOMP_FCHMODAT:
+        return CHECKS(fchmodat_checks, RET_ALLOW);
+    case SECCOMP_FCNTL:
+        return CHECKS(fcntl_checks, RET_ALLOW);
+    case SECCOMP_CREAT:
+        return CHECKS(creat_checks, RET_ALLOW);
+    case SECCOMP_OPEN:
+        return CHECKS(open_checks, RET_ALLOW);
+    case SECCOMP_OPENAT:
+        return CHECKS(openat_checks, RET_ALLOW);
+    case SECCOMP_OPENAT2:
+    case SECCOMP_CLONE3:
+        return VERDICT(o->nested ? RET_ALLOW : RET_ERRNO(E_NOSYS));
+    case SECCOMP_UNSHARE:
+        return o->nested ? VERDICT(RET_ALLOW) : CHECKS(unshare_checks, RET_ALLOW);
+    case SECCOMP_IOCTL:
+        return CHECKS(ioctl_checks, RET_ALLOW);
+    case SECCOMP_INIT_IOCTL:
+        return CHECKS(init_ioctl_checks, REFUSE);
+    case SECCOMP_INIT_OPENAT:
+        return CHECKS(init_openat_checks, REFUSE);
+    case SECCOMP_LISTEN:
+        return VERDICT(o->deaf ? REFUSE : RET_ALLOW);
+    case SECCOMP_MKNOD:
+        return CHECKS(mknod_checks, RET_ALLOW);
+    case SECCOMP_MKNODAT:
+        return CHECKS(mknodat_checks, RET_ALLOW);
+    case SECCOMP_PERSONALITY:
+        return CHECKS(personality_checks, REFUSE);
+    case SECCOMP_SOCKET:
+        if (o->offline)
+            return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
+                                   : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
+        return o->unix_sockets ? CHECKS(socket_unix_checks, RET_ERRNO(E_PROTONOSUPPORT))
+                               : CHECKS(socket_checks, RET_ERRNO(E_PROTONOSUPPORT));
+    case SECCOMP_SOCKETPAIR:
+        return o->unix_sockets ? CHECKS(socketpair_unix_checks, RET_ALLOW)
+                               : CHECKS(socketpair_checks, REFUSE);
+    case SECCOMP_ABSENT:
+        return VERDICT(RET_ERRNO(E_NOSYS));
+    case SECCOMP_DENY:
+    case SECCOMP_ACTION_COUNT:
+        break;
+    }
+    return VERDICT(REFUSE);
+}
+
+/* ---- what the monitor is asked about ---- */
+
+/* O_ACCMODE, O_CREAT, O_TRUNC, O_TMPFILE: without these nothing is changed. */
+#define OPEN_CHANGES 020001103u
+static const struct seccomp_check open_asks[] = {
+    { PART_IS(1, OPEN_CHANGES, 0), RET_ALLOW },
+    { PART_IS(1, OPEN_MAKES, 0), RET_ASK },
+    { HAS_ANY(2, MODE_SETID), REFUSE },
+};
+static const struct seccomp_check openat_asks[] = {
+    { PART_IS(2, OPEN_CHANGES, 0), RET_ALLOW },
+    { PART_IS(2, OPEN_MAKES, 0), RET_ASK },
+    { HAS_ANY(3, MODE_SETID), REFUSE },
+};
+static const struct seccomp_check clone_asks[] = {
+    { HAS_ANY(0, CLONE_NEW_ANY), RET_ASK },
+};
+static const struct seccomp_check unshare_asks[] = {
+    { HAS_ANY(0, ~UNSHARE_HARMLESS), RET_ASK },
+};
+/* No address: the socket is connected. */
+static const struct seccomp_check sendto_asks[] = {
+    { IS(5, 0), RET_ALLOW },
+};
+
+struct seccomp_checks seccomp_watched_checks(enum seccomp_action action,
+                                             const struct seccomp_watch *w,
+                                             const struct seccomp_options *o)
+{
+    const struct seccomp_checks plain = seccomp_action_checks(action, o);
+    const bool learn = o->watch == WATCH_LEARN; /* then every open is looked at */
+    const size_t first = learn ? 1 : 0;
+
+    if (w->level == WATCH_TOLD) {
+        if (action == SECCOMP_CLONE)
+            return CHECKS(clone_asks, RET_ALLOW);
+        if (action == SECCOMP_UNSHARE)
+            return CHECKS(unshare_asks, RET_ALLOW);
+        if (action == SECCOMP_ABSENT)
+            return VERDICT(RET_ASK);
+        return !plain.count && plain.otherwise == REFUSE ? VERDICT(RET_ASK) : plain;
+    }
+    switch (action) {
+    case SECCOMP_OPEN:
+        return (struct seccomp_checks){ open_asks + first, ARRAY_LEN(open_asks) - first, RET_ASK };
+    case SECCOMP_OPENAT:
+        return (struct seccomp_checks){ openat_asks + first, ARRAY_LEN(openat_asks) - first,
+                                        RET_ASK };
+    case SECCOMP_CREAT:
+        return CHECKS(creat_checks, RET_ASK);
+    case SECCOMP_CHMOD:
+        return CHECKS(chmod_checks, RET_ASK);
+    case SECCOMP_FCHMODAT:
+        return CHECKS(fchmodat_checks, RET_ASK);
+    case SECCOMP_MKNOD:
+        return CHECKS(mknod_checks, RET_ASK);
+    case SECCOMP_MKNODAT:
+        return CHECKS(mknodat_checks, RET_ASK);
+    default:
+        if (plain.count || plain.otherwise != RET_ALLOW)
+            return plain;
+        return w->kind == WATCH_ADDRESS && w->number[SECCOMP_X86_64] == 44
+                   ? CHECKS(sendto_asks, RET_ASK)
+                   : VERDICT(RET_ASK);
+    }
+}
