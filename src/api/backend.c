@@ -6,6 +6,7 @@
  *                            of all that the outer one enforces; it can only narrow. What it is
  *                            asked for and cannot do is refused under fallbackPolicy "strict", and
  *                            named under "warn". What the outer sandbox holds is named once
+ *   bwrap                    see bwrap.c
  *   landlock                 the same with nothing around it, because it was asked for, or because
  *                            start.c found that this host has no namespaces for us. What it cannot
  *                            keep (plan/shortfalls.def) is refused, or named under "warn"
@@ -128,6 +129,8 @@ int32_t command_choose_backend(abx_command *c, abx_error **err)
     c->shortfalls = 0;
     if (c->policy->backend == CHOICE_NATIVE)
         return ABX_OK;
+    if (c->policy->backend == CHOICE_BWRAP)
+        return command_choose_bwrap(c, err);
     if (!inside_is_closed())
         return c->policy->backend == CHOICE_LANDLOCK ? command_choose_landlock(c, err) : ABX_OK;
     c->backend = BACKEND_INNER;
@@ -137,11 +140,12 @@ int32_t command_choose_backend(abx_command *c, abx_error **err)
     return r == ABX_OK ? check_sockets(c, err) : r;
 }
 
-int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct arena *arena,
-                            abx_error **err)
+int32_t command_finish_plan(abx_command *c, struct plan *plan, struct arena *arena, abx_error **err)
 {
     if (plan->backend == BACKEND_NATIVE)
         return ABX_OK;
+    if (plan->backend == BACKEND_BWRAP)
+        return command_finish_bwrap(c, plan, err);
     return enumerate_rules(c->facts, arena, plan, err);
 }
 

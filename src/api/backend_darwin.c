@@ -86,7 +86,7 @@ void command_hint_landlock(const abx_command *c, abx_error **err)
 int32_t command_choose_backend(abx_command *c, abx_error **err)
 {
     c->backend = BACKEND_NATIVE;
-    if (c->policy->backend == CHOICE_LANDLOCK)
+    if (c->policy->backend == CHOICE_LANDLOCK || c->policy->backend == CHOICE_BWRAP)
         return command_choose_landlock(c, err);
     int32_t r = check_commands(c, err);
     return r == ABX_OK ? check_network(c, err) : r;
@@ -105,8 +105,7 @@ static int32_t set_tmp(const abx_command *c, struct plan *plan, struct arena *ar
     return plan->tmp ? ABX_OK : err_nomem(err);
 }
 
-int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct arena *arena,
-                            abx_error **err)
+int32_t command_finish_plan(abx_command *c, struct plan *plan, struct arena *arena, abx_error **err)
 {
     const struct seatbelt_request request = { .tty = plan->tty != 0, .local_binding = true };
     _buf_ struct buf text;

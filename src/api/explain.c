@@ -146,7 +146,7 @@ static void add_enumeration(const struct explain_context *context, const struct 
     const uint32_t grant = mode == W_OK ? GRANT_CHANGE : mode == X_OK ? GRANT_EXEC : GRANT_FILES;
     const char *path = where->exists ? where->path : where->ancestor;
 
-    if (plan->backend == BACKEND_NATIVE || !says->allowed || !path ||
+    if (backend_has_view(plan->backend) || !says->allowed || !path ||
         (!where->exists && mode != W_OK) || (where->is_dir && mode == R_OK))
         return;
     for (uint32_t i = 0; i < plan->rule_count; i++)
@@ -307,7 +307,7 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
     int32_t r = split_host(target, a, err);
     if (r != ABX_OK)
         return r;
-    if (c->backend != BACKEND_NATIVE) {
+    if (!backend_has_view(c->backend)) {
         explain_inner_network(c, &a->says);
         return ABX_OK;
     }

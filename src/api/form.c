@@ -33,10 +33,8 @@ static int32_t form_open(abx_command *c, struct abx_exec_form *form, abx_error *
     if (!dirs)
         return err_nomem(err);
     int32_t code = command_hide_state(c, dirs, err);
-    if (code == ABX_OK)
-        code = deliver_plan(form->status_fd, c->plan, err);
     return code == ABX_OK
-               ? deliver_holds(form->lifeline_fd, form->status_fd, &form->hold, c->plan, dirs, err)
+               ? deliver_plan(form->status_fd, form->lifeline_fd, &form->hold, c->plan, dirs, err)
                : code;
 }
 
@@ -54,6 +52,7 @@ static int32_t form_describe(const abx_command *c, struct abx_exec_form *form, a
     form->argv[2] = form->layers;
     form->argv[3] =
         ""; /* no control group: nobody would remove it for a launcher that never runs */
+    form->argv[4] = c->backend == BACKEND_BWRAP ? c->bwrap.path : NULL;
     /* Named through the caller's process: in the child, this descriptor number is something else.
      */
     n = image->path ? asprintf(&form->path, "%s", image->path)

@@ -23,6 +23,7 @@
 #include "policy/policy.h"
 #include "policy/settings.h"
 #include "probe/configfiles.h"
+#include "run/bwrap.h"
 #include "run/run.h"
 
 /* A file that a configuration was looked for in. */
@@ -92,7 +93,7 @@ struct abx_exec_form {
     struct hold hold;
     struct net_run *net; /* NULL: not filtered */
     char layers[16];
-    const char *argv[5];
+    const char *argv[6];
     char *path, *cwd;
 };
 
@@ -117,6 +118,7 @@ struct abx_command {
     struct layers layers;
     bool judged;         /* the classifier, or somebody it asked, lets it run */
     uint32_t backend;    /* enum plan_backend */
+    struct bwrap bwrap;  /* BACKEND_BWRAP: which one */
     uint32_t shortfalls; /* bits of enum shortfall */
     const struct policy *policy;
     const struct facts *facts;
@@ -158,6 +160,7 @@ struct abx_result {
     bool timed_out, canceled, sandboxed;
     int64_t duration_ns, user_ns, system_ns, max_rss;
     uint32_t layers;
+    uint32_t backend;    /* enum plan_backend */
     uint32_t shortfalls; /* bits of enum shortfall */
     const char *enforced[LAYER_NAME_COUNT + 1];
     bool monitor, reads; /* what was watched */
@@ -198,7 +201,11 @@ int32_t command_choose_backend(abx_command *c, abx_error **err);
 int32_t command_choose_landlock(abx_command *c, abx_error **err);
 /* Namespaces were refused under "strict": adds to the hint what there is without them. */
 void command_hint_landlock(const abx_command *c, abx_error **err);
-int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct arena *arena,
+/* bwrap.c: … by bubblewrap: refused if there is none, or if it lacks something under "strict". */
+int32_t command_choose_bwrap(abx_command *c, abx_error **err);
+int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err);
+uint32_t command_layers(const abx_command *c);
+int32_t command_finish_plan(abx_command *c, struct plan *plan, struct arena *arena,
                             abx_error **err);
 void backend_notice(const abx_command *c);
 int32_t command_compile(abx_command *c, abx_error **err);

@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "probe/inside.h"
 #include "probe/state.h"
+#include "run/bwrap.h"
 #include "run/cgroup.h"
 #include "run/probe.h"
 
@@ -139,6 +140,42 @@ static void add_limits(abx_report *r, const struct probe_facts *f)
             "control group (v2)";
 }
 
+/* Where our own namespaces are refused it matters; elsewhere it is told which one there is. */
+static void add_bwrap(abx_report *r, struct image *image)
+{
+    _err_ abx_error *why = NULL;
+    struct bwrap found = { 0 };
+    int32_t code = bwrap_find(&found, &why);
+    char *said = code == ABX_OK && !r->native ? bwrap_try(&found, image) : NULL;
+    const bool works = code == ABX_OK && !said;
+
+    if (r->inner || (r->native && code != ABX_OK)) {
+        free(said);
+        return;
+    }
+    struct report_row *row = report_add(r, "bwrap", works ? ABX_STATUS_OK : ABX_STATUS_MISSING);
+    if (code != ABX_OK)
+        (void)snprintf(row->detail, sizeof row->detail, "%s", abx_error_message(why));
+    else
+        (void)snprintf(row->detail, sizeof row->detail, "%s, version %u.%u%s%s%s", found.path,
+                       found.major, found.minor, found.setuid ? ", setuid" : "",
+                       r->native ? "; not needed" : "", said ? " fails" : "");
+    if (said)
+        (void)snprintf(row->detail + strlen(row->detail), sizeof row->detail - strlen(row->detail),
+                       ": %s", said);
+    if (!works)
+        row->hint = "where only bubblewrap may make namespaces, agentbox builds on it: install the "
+                    "package bubblewrap (0.8 or newer)";
+    if (said)
+        row->hint = "bubblewrap is refused what we are refused: see the hint for userns";
+    if (works && !r->native && geteuid() == 0) {
+        row->status = ABX_STATUS_LIMITED;
+        row->hint = "as root it cannot promise everything: --set fallbackPolicy=warn accepts that";
+    }
+    r->bwrap = row->status == ABX_STATUS_OK && !r->native && r->landlock;
+    free(said);
+}
+
 static void fill(abx_report *r, const struct probe_facts *f)
 {
     add_item(r, f, PROBE_USERNS, "a user namespace of its own");
@@ -174,14 +211,15 @@ int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
         return err_nomem(err);
     image_init(&image, NULL);
     int32_t code = probe_host(&image, dirs, refresh != 0, &facts, err);
+    abx_report *r = code == ABX_OK ? calloc(1, sizeof *r) : NULL;
+    if (r) {
+        r->inner = inside_is_closed();
+        fill(r, &facts);
+        add_bwrap(r, &image);
+    }
     image_done(&image);
-    if (code != ABX_OK)
-        return code;
-    abx_report *r = calloc(1, sizeof *r);
     if (!r)
-        return err_nomem(err);
-    r->inner = inside_is_closed();
-    fill(r, &facts);
+        return code == ABX_OK ? err_nomem(err) : code;
     *ret_report = r;
     return ABX_OK;
 }

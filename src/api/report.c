@@ -22,7 +22,7 @@ const char *abx_report_backend(const abx_report *r)
 {
     if (!r)
         return "none";
-    return r->native ? "native" : r->landlock ? "landlock" : "none";
+    return r->native ? "native" : r->bwrap ? "bwrap" : r->landlock ? "landlock" : "none";
 }
 
 const char *abx_report_monitor(const abx_report *r)

@@ -6,17 +6,17 @@
 #include "agentbox/agentbox.h"
 #include "base/defs.h"
 
-#define REPORT_ROWS 12
+#define REPORT_ROWS 13
 
 struct report_row {
     const char *name;
     int32_t status;
-    char detail[160];
+    char detail[240];
     const char *hint;
 };
 
 struct abx_report {
-    bool native, landlock, notify;
+    bool native, bwrap, landlock, notify;
     bool inner; /* in another sandbox that lets no namespace be made */
     struct report_row rows[REPORT_ROWS];
     size_t count;

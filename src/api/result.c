@@ -67,6 +67,7 @@ int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required
     r->max_rss = run->end.max_rss;
     r->layers = run->start.layers;
     r->shortfalls = run->shortfalls;
+    r->backend = run->backend;
     r->monitor = run->start.value != 0;
     r->reads = r->monitor && run->watch.level == WATCH_LEARN;
     r->sandboxed = required != 0 && (required & ~r->layers) == 0;
@@ -166,6 +167,8 @@ const char *abx_result_backend(const abx_result *r)
 {
     if (!r || !r->layers)
         return "none";
+    if (r->backend == BACKEND_BWRAP)
+        return "bwrap";
     return r->layers & LAYER_BIT(LAYER_USERNS) ? "native" : "landlock";
 }
 

@@ -5,11 +5,12 @@
  * the plan is made. It knows nothing of the command until it gets the plan; if there is none, it
  * ends.
  *
- * Two things make a second attempt: the tree changed between planning and mounting (another run's
- * placeholders came or went), then the plan is made anew; and a layer is missing on this host while
- * fallbackPolicy is "warn", then the host is probed. Where it has no view of files for us, the plan
- * is made anew for Landlock alone (backend.c), otherwise cut down to what there is. Under "strict"
- * a missing layer is the end.
+ * Three things make a second attempt. The tree changed between planning and mounting (another run's
+ * placeholders came or went): the plan is made anew. Our own namespaces are refused: those of
+ * bubblewrap are tried (bwrap.c). A layer is missing on this host while fallbackPolicy is "warn":
+ * the host is probed, and where it has no view of files for us, the plan is made anew for Landlock
+ * alone (backend.c), otherwise cut down to what there is. Under "strict" a missing layer is the
+ * end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,7 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
     *ret = (struct run_request){
         .layers = layers,
         .image = &c->manager->image,
+        .bwrap = c->backend == BACKEND_BWRAP ? c->bwrap.path : NULL,
         .cwd_fd = cwd_fd,
         .limit = c->policy->max_output,
         .cgroup = { c->policy->max_memory, c->policy->max_processes },
@@ -107,7 +109,7 @@ static bool cut_down(abx_command *c, uint32_t layers)
 }
 
 /* fallbackPolicy warn: true if there is less to try. */
-static bool reduce_plan(abx_command *c, struct arena *arena)
+static bool reduce_plan(abx_command *c, bool closed, struct arena *arena)
 {
     const char *const *dirs = c->plan ? state_directories(arena, c->facts->home) : NULL;
     struct probe_facts facts;
@@ -117,7 +119,10 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
     /* Tried now: what was learnt earlier does not explain a failure of this moment. */
     if (probe_host(&c->manager->image, dirs, true, &facts, NULL) != ABX_OK)
         return false;
-    uint32_t layers = c->plan->layers & available_layers(&facts);
+    uint32_t layers = available_layers(&facts);
+    if (c->backend == BACKEND_BWRAP && !closed) /* which has these for us */
+        layers |= LAYER_BIT(LAYER_LANDLOCK) - 1;
+    layers &= c->plan->layers;
     if (layers == c->plan->layers)
         return false;
     if (layers & LAYER_BIT(LAYER_MOUNTS))
@@ -130,11 +135,37 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
 /* Whether the first step into a sandbox of our own was refused. */
 static bool is_closed_host(const struct run *run)
 {
-    static const char *const first[] = { "namespaces", "identity", "prepare", "netns", "loopback" };
+    static const char *const first[] = { "namespaces", "identity", "prepare",
+                                         "netns",      "loopback", "bwrap" };
 
     for (size_t i = 0; run->failed && i < ARRAY_LEN(first); i++)
         if (strcmp(run->failure.step, first[i]) == 0)
             return true;
+    return run->failed && strcmp(run->failure.step, "mounts") == 0 &&
+           (run->failure.err == ENOSYS || run->failure.err == EPERM);
+}
+
+/*
+ * Our own namespaces are refused: bubblewrap's may not be. If they are as well, everything is as it
+ * was, with the first reason. True: there is something to try.
+ */
+static bool try_bwrap(abx_command *c, abx_error **native, abx_error **why)
+{
+    if (c->policy->backend != CHOICE_AUTO || c->backend == BACKEND_LANDLOCK)
+        return false;
+    if (c->backend == BACKEND_NATIVE && !*native) {
+        if (command_choose_bwrap(c, NULL) != ABX_OK)
+            return false;
+        *native = TAKE_PTR(*why);
+        return true;
+    }
+    if (!*native)
+        return false;
+    abx_error_free(*why);
+    *why = TAKE_PTR(*native);
+    c->backend = BACKEND_NATIVE;
+    c->shortfalls = 0;
+    (void)command_compile(c, NULL); /* without a plan nothing is reduced */
     return false;
 }
 
@@ -163,7 +194,7 @@ static bool publish_run(abx_command *c, struct run *run)
 static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd,
                        struct arena *arena, abx_error **err)
 {
-    uint32_t layers = c->plan ? c->plan->layers : plan_layers(c->policy, c->backend);
+    uint32_t layers = c->plan ? c->plan->layers : command_layers(c);
     struct run_request request;
 
     if (!publish_run(c, run))
@@ -190,6 +221,7 @@ static void forget_plan(abx_command *c, struct run *run)
 {
     c->required = c->plan->required;
     run->shortfalls = c->shortfalls;
+    run->backend = c->backend;
     run->cpu_seconds = c->policy->max_cpu_seconds;
     command_keep_plan(c, run);
     c->policy = NULL;
@@ -209,6 +241,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
     _arena_ struct arena arena = { 0 };
     _fd_ int cwd_fd = -1;
     _net_ports_ struct net_ports ports = { .count = 0 };
+    _err_ abx_error *native = NULL;
     bool reduced = false;
     int32_t code = open_cwd(c, &cwd_fd, err);
 
@@ -234,7 +267,9 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
             c->plan = NULL;
             continue;
         }
-        if (code == ABX_E_SANDBOX && !reduced && reduce_plan(c, &arena)) {
+        if (closed && try_bwrap(c, &native, &why))
+            continue;
+        if (code == ABX_E_SANDBOX && !reduced && reduce_plan(c, closed, &arena)) {
             reduced = true;
             continue;
         }

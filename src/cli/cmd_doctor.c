@@ -25,25 +25,27 @@ static bool is_whole(const abx_report *r)
 {
     const char *backend = abx_report_backend(r);
 
-    return str_eq(backend, "native") || (str_eq(backend, "landlock") && abx_inside() == 1);
+    return str_eq(backend, "native") || str_eq(backend, "bwrap") ||
+           (str_eq(backend, "landlock") && abx_inside() == 1);
 }
 
 static int print_text(const abx_report *r)
 {
     const char *backend = abx_report_backend(r);
     bool native = str_eq(backend, "native"), landlock = str_eq(backend, "landlock");
-    bool inner = landlock && is_whole(r);
+    bool bwrap = str_eq(backend, "bwrap"), inner = landlock && is_whole(r);
 
     (void)printf("agentbox %s\n\n", abx_version());
     for (size_t i = 0; i < abx_report_layers(r); i++)
         print_row(r, i);
     (void)printf("\nBack end: %s.\n",
                  native  ? "native, all layers"
+                 : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap"
                  : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
                            "no hosts\nchosen anew, no guards and wrappers of commands"
                  : landlock ? "landlock, which cannot promise everything"
                             : "none: a layer is missing");
-    if (!native && !inner)
+    if (!native && !bwrap && !inner)
         (void)printf("`agentbox run` refuses to start here%s. To run with what there is: "
                      "--set fallbackPolicy=warn\n",
                      landlock ? ", and says what would not hold" : "");

@@ -132,13 +132,24 @@ static ATTR_NORETURN void give_up(struct init *in)
     launcher_exit(EXIT_SETUP);
 }
 
+/* What the keeper would send to a pid 1 that is its own child. */
+static void on_relay(struct init *in)
+{
+    char byte;
+
+    if (TRY3(__NR_read, LAUNCH_FD_RELAY, &byte, 1) != 1)
+        give_up(in); /* it is gone */
+    on_signal(in, byte);
+}
+
 /* True: there are signals, children among them. */
 static bool wait_for_work(struct init *in)
 {
-    struct pollfd fds[3] = {
+    struct pollfd fds[4] = {
         { .fd = LAUNCH_FD_SIGNALS, .events = POLLIN },
         { .fd = LAUNCH_FD_LIFELINE },
         { .fd = in->notify_fd, .events = POLLIN },
+        { .fd = in->l->bwrapped ? LAUNCH_FD_RELAY : -1, .events = POLLIN },
     };
     struct __kernel_timespec left = { 0 };
     bool timed = in->deadline && !in->killed;
@@ -149,7 +160,7 @@ static bool wait_for_work(struct init *in)
         left.tv_sec = ns / NSEC_PER_SEC;
         left.tv_nsec = ns % NSEC_PER_SEC;
     }
-    (void)TRY5(__NR_ppoll, fds, 3, timed ? &left : 0, 0, 0);
+    (void)TRY5(__NR_ppoll, fds, 4, timed ? &left : 0, 0, 0);
     if (fds[1].revents)
         give_up(in);
     if (timed && now_ns() >= in->deadline) {
@@ -157,6 +168,8 @@ static bool wait_for_work(struct init *in)
         kill_all(in);
     }
     on_watched(in, fds[2].revents);
+    if (fds[3].revents)
+        on_relay(in);
     return fds[0].revents || in->killed;
 }
 

@@ -86,7 +86,7 @@ static long start_init(struct launch *l, bool cgroup)
 }
 
 /* Waits for the end of pid 1; returns its exit code. */
-static int watch(int init, struct holds *holds)
+static int watch(const struct launch *l, int init, struct holds *holds)
 {
     struct pollfd fds[2] = {
         { .fd = LAUNCH_FD_SIGNALS, .events = POLLIN },
@@ -105,7 +105,9 @@ static int watch(int init, struct holds *holds)
             fds[1].fd = -1;
         }
         while ((sig = signals_next(&sender)) != 0)
-            if (sig != SIGCHLD)
+            if (sig != SIGCHLD && l->bwrap)
+                bwrap_relay(l, sig);
+            else if (sig != SIGCHLD)
                 (void)TRY2(__NR_kill, init, sig);
         if (TRY4(__NR_wait4, init, &status, WNOHANG_FLAG, 0) == init)
             return (status & 0x7f) == 0 ? status >> 8 & 0xff : 128 + (status & 0x7f);
@@ -155,22 +157,26 @@ int keeper_run(struct launch *l, const char *cgroup)
 
     (void)TRY0(__NR_setsid); /* fails for a group leader; pid 1 makes its own session anyway */
     if (r >= 0) {
-        step = "namespaces";
-        r = start_init(l, cgroup[0] != '\0');
+        step = l->bwrap ? "bwrap" : "namespaces";
+        r = l->bwrap ? bwrap_start(l, cgroup[0] != '\0', &holds) : start_init(l, cgroup[0] != '\0');
     }
     if (r < 0) {
         report_failed(step, r, l->object);
+        hold_release(&holds);
         remove_cgroup(cgroup);
         return EXIT_SETUP;
     }
     sys_fault_disarm();
     /* Not before: a process that is not dumpable may not write its own id maps. */
     (void)TRY5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
-    file_close(LAUNCH_FD_STATUS);
+    if (!l->bwrap)
+        file_close(LAUNCH_FD_STATUS);
     for (int fd = 0; fd < 3; fd++)
         file_close(fd);
 
-    int code = watch((int)r, &holds);
+    int code = watch(l, (int)r, &holds);
+    if (l->bwrap)
+        bwrap_told(l);
     end_strays(&l->plan);
     hold_release(&holds);
     remove_cgroup(cgroup);

@@ -27,6 +27,14 @@ int probe_run(void);
 void stray_kill(int group);
 long stray_ready(struct launch *l); /* 0, or -errno: they could not be found */
 
+/* ---- bwrap.c: pid 1 by way of the system's bubblewrap ---- */
+struct holds;
+/* In the keeper: waits for what it needs; bwrap's pid, or -errno. */
+long bwrap_start(struct launch *l, bool cgroup, struct holds *holds);
+void bwrap_relay(const struct launch *l, int sig);
+void bwrap_told(const struct launch *l); /* at its end: why, if it failed */
+ATTR_NORETURN void bwrap_inside(struct launch *l);
+
 /* ---- plan.c: the plan, delivered ---- */
 long plan_receive(struct launch *l);
 /* The command runs: only the plan's numbers are needed from now on. */

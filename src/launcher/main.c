@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The launcher's main: becomes the keeper, or probes. */
+/* The launcher's main: becomes the keeper, or pid 1 where bwrap started it, or probes. */
 #include <linux/prctl.h>
 
 #include "launcher/launcher.h"
@@ -14,6 +14,8 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp, co
         .tty_master = -1,
         .wrapper_fd = -1,
         .notify_fd = -1,
+        .relay_fd = -1,
+        .envp = envp,
     };
 
     (void)path;
@@ -21,14 +23,24 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp, co
     sys_fault_role(ROLE_KEEPER);
     if (argc == 2 && text_eq(argv[1], "probe"))
         return probe_run();
-    if (argc != 4 || !text_eq(argv[1], "run"))
+    if (argc == 2 && text_eq(argv[1], "tell")) {
+        report_probe("bwrap", 0, (int)TRY0(__NR_getpid)); /* that bwrap started us */
+        return 0;
+    }
+    if (argc != 4 && argc != 5)
         return EXIT_SETUP;
-
-    (void)TRY2(__NR_prctl, PR_SET_NAME, "agentbox-keeper"); /* for ps */
-    l.umask_bits = (uint32_t)TRY1(__NR_umask, 0);
     l.plan.layers = (uint32_t)text_to_u64(argv[2]);
     l.plan.uid = (uint32_t)TRY0(__NR_geteuid);
     l.plan.gid = (uint32_t)TRY0(__NR_getegid);
-    l.plan.map_all_ids = l.plan.uid == 0 && userns_has_all_ids();
+    if (argc == 4 && text_eq(argv[1], "inside")) {
+        l.umask_bits = (uint32_t)text_to_u64(argv[3]);
+        bwrap_inside(&l);
+    }
+    if (!text_eq(argv[1], "run"))
+        return EXIT_SETUP;
+    (void)TRY2(__NR_prctl, PR_SET_NAME, "agentbox-keeper"); /* for ps */
+    l.umask_bits = (uint32_t)TRY1(__NR_umask, 0);
+    l.bwrap = argv[4]; /* or the NULL at the end */
+    l.plan.map_all_ids = !l.bwrap && l.plan.uid == 0 && userns_has_all_ids();
     return keeper_run(&l, argv[3]);
 }

@@ -124,17 +124,36 @@ static const struct step steps[] = {
     { "guard",      LAYER_COUNT,    step_guard       },
     { "enclose",    LAYER_LANDLOCK, landlock_enclose },
 };
+
+/* In namespaces and a view that bwrap has made, and without capabilities. */
+static const struct step bwrapped_steps[] = {
+    { "session",    LAYER_COUNT,    step_session     },
+    { "keyring",    LAYER_COUNT,    step_keyring     },
+    { "plan",       LAYER_COUNT,    plan_receive     },
+    { "mounts",     LAYER_MOUNTS,   bwrapped_view    }, /* is it what was planned? */
+    { "streams",    LAYER_MOUNTS,   streams_confine  },
+    { "devices",    LAYER_MOUNTS,   streams_renew    },
+    { "listeners",  LAYER_NETNS,    step_listeners   },
+    { "close",      LAYER_MOUNTS,   mount_close      },
+    { "sockets",    LAYER_MOUNTS,   sockets_open     },
+    { "terminal",   LAYER_COUNT,    step_terminal    },
+    { "limits",     LAYER_LIMITS,   limits_apply     },
+    { "privileges", LAYER_COUNT,    caps_drop        },
+    { "guard",      LAYER_COUNT,    step_guard       },
+    { "enclose",    LAYER_LANDLOCK, landlock_enclose },
+};
 /* clang-format on */
 
 long steps_apply(struct launch *l, const char **ret_step)
 {
-    const struct plan *p = &l->plan;
+    const struct step *table = l->bwrapped ? bwrapped_steps : steps;
+    const size_t count = l->bwrapped ? ARRAY_LEN(bwrapped_steps) : ARRAY_LEN(steps);
 
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        *ret_step = steps[i].name;
-        if (!step_is_due(p, &steps[i]))
+    for (size_t i = 0; i < count; i++) {
+        *ret_step = table[i].name;
+        if (!step_is_due(&l->plan, &table[i]))
             continue;
-        long r = steps[i].apply(l);
+        long r = table[i].apply(l);
         if (r < 0)
             return r;
     }

@@ -40,6 +40,12 @@ struct launch {
     int wrapper_fd;        /* the wrapper's program, or -1 */
     uint32_t wrapper_slot; /* where its slot lies in it */
 
+    const char *bwrap;       /* keeper: the program that starts pid 1 for us; NULL: we do */
+    const char *const *envp; /* keeper: its environment */
+    bool bwrapped;           /* init: by bwrap */
+    int relay_fd;            /* keeper: signals for pid 1; -1: it is our child */
+    int bwrap_report;        /* keeper: what bwrap said */
+
     const char *object; /* what the running step works on; named in its error */
     long command_error; /* written by the command's process before it ends: -errno of exec */
     const char *command_step;
@@ -66,7 +72,8 @@ long streams_confine(struct launch *l);         /* before mount_view closes the 
 long streams_renew(struct launch *l);           /* in the view: devices of its own */
 void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
-long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
+long bwrapped_view(struct launch *l); /* the same, made by bwrap: looks whether it is */
+long mount_close(struct launch *l);   /* the many descriptors that mount_view leaves open */
 /* A program that covers op->path, detached. */
 long wrap_make(struct launch *l, const struct mount_op *op, uint32_t number);
 long dev_mount(struct launch *l, const struct mount_op *op);
@@ -103,6 +110,7 @@ long notify_replace(int listener, const struct notice *n, int fd, uint32_t place
 long notify_read(const struct notice *n, uint64_t address, void *to, size_t size);
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
+#define LAUNCH_FD_RELAY   LAUNCH_FD_PARENT /* bwrapped: the keeper's signals; one byte each */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE
 #define LAUNCH_FD_INPUT   (LAUNCH_FD_FREE + 1)
 #define LAUNCH_FD_CWD     (LAUNCH_FD_FREE + 2) /* the last one */

@@ -237,8 +237,7 @@ static void put_namespaces(struct words *w, const struct plan *p)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if ((p->layers & LAYER_BIT(table[i].layer)) &&
-            !(w->setuid && table[i].layer == LAYER_USERNS))
+        if (p->layers & LAYER_BIT(table[i].layer))
             put(w, table[i].option, NULL, NULL);
     if (p->layers & LAYER_BIT(LAYER_UTSNS)) {
         put(w, "--unshare-uts", NULL, NULL);
@@ -266,15 +265,46 @@ uint32_t bwrap_lacks(const struct plan *p)
     return files > 1 ? bits | BWRAP_LACKS_FILES : bits;
 }
 
-int32_t bwrap_words(const struct plan *plan, bool setuid, struct buf *out, abx_error **err)
+int32_t bwrap_words(const struct plan *plan, struct buf *out, abx_error **err)
 {
-    struct words w = { .out = out, .setuid = setuid };
+    struct words w = { .out = out, .setuid = !(plan->layers & LAYER_BIT(LAYER_USERNS)) };
 
     put_namespaces(&w, plan);
     put(&w, "--as-pid-1", NULL, NULL);
     put_view(&w, plan);
     put(&w, "--chdir", "/", NULL);
     return out->failed ? err_nomem(err) : ABX_OK;
+}
+
+/* ---- its version ---- */
+
+static bool read_number(const char **at, const char *end, uint32_t *ret)
+{
+    const char *start = *at;
+    uint32_t value = 0;
+
+    for (; *at < end && **at >= '0' && **at <= '9' && *at - start < 6; (*at)++)
+        value = value * 10 + (uint32_t)(**at - '0');
+    *ret = value;
+    return *at > start;
+}
+
+bool bwrap_version(const char *text, size_t len, uint32_t *ret_major, uint32_t *ret_minor)
+{
+    static const char name[] = "bubblewrap ";
+    const char *at = text + sizeof name - 1, *end = text + len;
+    uint32_t major, minor;
+
+    if (len < sizeof name || memcmp(text, name, sizeof name - 1) != 0 ||
+        !read_number(&at, end, &major) || at == end || *at != '.')
+        return false;
+    at++;
+    if (!read_number(&at, end, &minor) ||
+        (at < end && *at != '.' && *at != '\n' && *at != '-' && *at != '+'))
+        return false;
+    *ret_major = major;
+    *ret_minor = minor;
+    return true;
 }
 
 /* ---- for people ---- */

@@ -10,6 +10,11 @@
 /* Where bwrap finds an empty file to copy: the marker of the sandbox is the only one there is. */
 #define BWRAP_FD_EMPTY 9
 
+#define BWRAP_MIN_MINOR 8 /* of 0.x */
+
+/* "bubblewrap 0.8.0": false if it says anything else. */
+bool bwrap_version(const char *text, size_t len, uint32_t *ret_major, uint32_t *ret_minor);
+
 /* What a plan can ask for and bubblewrap cannot do; bits. */
 #define BWRAP_LACKS_WRAPS 0x1u /* covers of commands */
 #define BWRAP_LACKS_LINKS 0x2u /* symlinks that must not be replaced */
@@ -19,9 +24,9 @@ uint32_t bwrap_lacks(const struct plan *plan);
 
 /*
  * For `bwrap --args FD`: the namespaces and the view of files; each word ends with a NUL. What lies
- * inside is left to our own launcher. setuid: that bwrap is, so it makes no user namespace.
+ * inside is left to our own launcher. Without the layer userns bwrap is setuid root.
  */
-int32_t bwrap_words(const struct plan *plan, bool setuid, struct buf *out, abx_error **err);
+int32_t bwrap_words(const struct plan *plan, struct buf *out, abx_error **err);
 
 /*
  * A command that can be pasted into a shell, with comments on what it lacks. host_env: variables

@@ -119,7 +119,7 @@ uint32_t plan_layers(const struct policy *policy, uint32_t backend)
 {
     uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
-    if (backend != BACKEND_NATIVE)
+    if (!backend_has_view(backend))
         return LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_LIMITS);
     if (policy->network == NETWORK_ALLOWED)
         layers &= ~LAYER_BIT(LAYER_NETNS);
@@ -132,7 +132,7 @@ uint32_t plan_layers(const struct policy *policy, uint32_t backend)
 static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
-    bool bare = request->backend != BACKEND_NATIVE; /* no namespaces */
+    bool bare = !backend_has_view(request->backend); /* no namespaces */
     struct seccomp_options options = {
         .unix_sockets = policy->unix_sockets,
         .named = policy->named_count && !policy->unix_sockets && !policy->nested && !bare,
@@ -223,18 +223,22 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
 
     set_scalars(policy, facts, request, plan);
     struct facts own;
-    if (request->backend != BACKEND_NATIVE) {
+    if (request->backend == BACKEND_BWRAP) {
+        own = *facts;
+        own.target_count = own.command_count = 0; /* no program is covered: shortfalls.def */
+        facts = &own;
+    } else if (request->backend != BACKEND_NATIVE) {
         r = take_own_facts(facts, request->backend == BACKEND_INNER, arena, &own, err);
         facts = &own;
     }
     if (r == ABX_OK)
         r = mounts_compile(policy, facts, arena, plan, err);
-    if (request->backend != BACKEND_NATIVE)
+    if (!backend_has_view(request->backend))
         plan->hold_count = 0; /* names that must stay absent: what is above them grants nothing */
     if (r == ABX_OK)
         r = limits_compile(policy, facts, arena, plan, err);
     if (request->backend != BACKEND_NATIVE)
-        plan->pid_max = 0; /* the pid namespace is another's */
+        plan->pid_max = 0; /* the pid namespace is another's, or not ours to set */
     if (r == ABX_OK)
         r = set_env(policy, facts, request, arena, plan, err);
     if (r == ABX_OK)

@@ -13,7 +13,7 @@
 
 const char *plan_backend_name(uint32_t backend)
 {
-    return backend == BACKEND_NATIVE ? "native" : "landlock";
+    return backend == BACKEND_NATIVE ? "native" : backend == BACKEND_BWRAP ? "bwrap" : "landlock";
 }
 
 const char *plan_layer_name(uint32_t layer)
@@ -113,7 +113,7 @@ static void text_mounts(const struct plan *p, struct buf *b)
 
 static void text_namespaces(const struct plan *p, struct buf *b)
 {
-    if (p->backend != BACKEND_NATIVE) {
+    if (!backend_has_view(p->backend)) {
         const bool inner = p->backend == BACKEND_INNER;
         (void)buf_printf(b, "namespaces: those of the %s\n  network   %s\n",
                          inner ? "sandbox around" : "host", p->network_shared ? "its" : "none");
@@ -167,7 +167,7 @@ static void dump_text(const struct plan *p, struct buf *b)
             put_escaped(b, p->holds[i].names[j]);
             (void)buf_putc(b, '\n');
         }
-    if (p->backend != BACKEND_NATIVE) {
+    if (!backend_has_view(p->backend)) {
         (void)buf_printf(b, "mounts: those of the %s\n",
                          p->backend == BACKEND_INNER ? "sandbox around" : "host");
     } else {
@@ -231,7 +231,7 @@ static void json_mounts(struct json *j, const struct plan *p)
 {
     json_key(j, "mounts");
     json_array(j);
-    for (uint32_t i = 0; i < p->mount_count && p->backend == BACKEND_NATIVE; i++) {
+    for (uint32_t i = 0; i < p->mount_count && backend_has_view(p->backend); i++) {
         const struct mount_op *op = &p->mounts[i];
 
         json_object(j);

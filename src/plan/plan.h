@@ -37,7 +37,14 @@ enum plan_backend {
     BACKEND_LANDLOCK, /* Landlock and seccomp alone, where no namespace can be made; what they
                        * cannot keep is in shortfalls.def */
     BACKEND_INNER,    /* the same inside another sandbox, which holds: it is narrowed further */
+    BACKEND_BWRAP,    /* as native, with namespaces and mounts by the system's bubblewrap */
 };
+
+/* Whether a run has namespaces and a view of files of its own. */
+static inline bool backend_has_view(uint32_t backend)
+{
+    return backend == BACKEND_NATIVE || backend == BACKEND_BWRAP;
+}
 
 /*
  * One change of the mount view. The list is applied from top to bottom, parents before children.

@@ -3,8 +3,10 @@
  * What the host and the launcher say to each other.
  *
  * The launcher is started before the plan exists: it makes namespaces while the host still looks at
- * files. Its arguments are "run", the layers of the plan (decimal) and the name of a control group
- * ("" for none); or "probe". Its descriptors (the exec form hands them out in this order):
+ * files. Its arguments are "run", the layers of the plan (decimal), the name of a control group (""
+ * for none) and, if that is to start pid 1, the path of bwrap; or "probe". As pid 1 of bwrap's they
+ * are "inside", the layers and the umask. Its descriptors (the exec form hands them out in this
+ * order):
  *   3 status    SOCK_SEQPACKET. Pid 1 sends struct status_msg; the host sends a struct deliver_msg
  *               with the plan (a sealed memfd, plan/codec.h), with the wrapper's program if there
  *               are wrapped commands, and, if there are placeholders, one
@@ -12,6 +14,8 @@
  *   4 lifeline  SOCK_SEQPACKET. The keeper gets one struct deliver_msg with the placeholders'
  *               descriptors, if the run has any: the registry directory, then for each directory
  *               with placeholders the directory and its registry file. EOF: the host is gone.
+ *               With bwrap the keeper gets one with bwrap's words over the status socket first,
+ *               waits for the placeholders itself, and leaves the plan to pid 1.
  *   5, 6        the control group's parent directory and the group itself, if there is one.
  *
  * The host believes the launcher and pid 1, which run our code outside the command's reach; both
@@ -73,12 +77,12 @@ struct hold_entry {
     char name[HOLD_NAME_MAX + 1];
 };
 
-enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE };
+enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE, DELIVER_WORDS };
 #define DELIVER_MAX_FDS (1 + 2 * LAUNCH_MAX_HOLDS) /* the kernel passes up to 253 */
 
 struct deliver_msg {
     uint32_t kind;
-    uint32_t holds; /* HOLDS: directories */
+    uint32_t holds; /* HOLDS, WORDS: directories */
     uint32_t slot;  /* PLAN with a second descriptor, the wrapper's program: where its slot is */
 };
 

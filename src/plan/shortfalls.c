@@ -7,6 +7,8 @@
  */
 #include "plan/shortfalls.h"
 
+#include "plan/bwrap.h"
+
 static const struct {
     const char *name, *text;
 } rows[] = {
@@ -31,6 +33,21 @@ uint32_t shortfalls_find(const struct policy *p, long abi, bool hosts)
 #define SHORTFALL(id, name, when, text) bits |= (when) ? UINT32_C(1) << SHORTFALL_##id : 0;
 #include "plan/shortfalls.def"
 #undef SHORTFALL
+    return bits;
+}
+
+#define BIT(id) (UINT32_C(1) << SHORTFALL_##id)
+
+uint32_t shortfalls_of_bwrap(const struct policy *p, bool root, uint32_t lacks)
+{
+    uint32_t bits = 0;
+
+    if (p->command_count)
+        bits |= BIT(COMMANDS);
+    if (root)
+        bits |= BIT(DEVICES) | BIT(IDS) | (p->max_processes ? BIT(NPROC) : 0);
+    if (lacks & BWRAP_LACKS_LINKS)
+        bits |= BIT(LINKS);
     return bits;
 }
 

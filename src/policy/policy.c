@@ -256,7 +256,7 @@ static uint32_t watch_level(const char *word)
 
 static uint32_t backend_choice(const char *word)
 {
-    static const char *const words[] = { "auto", "native", "landlock" };
+    static const char *const words[] = { "auto", "native", "bwrap", "landlock" };
 
     return index_of(word, words, ARRAY_LEN(words));
 }

@@ -40,7 +40,8 @@ struct policy_rule {
     const char *source; /* "--ro", "@base", a key */
 };
 
-enum backend_choice { CHOICE_AUTO, CHOICE_NATIVE, CHOICE_LANDLOCK }; /* the words of "backend" */
+/* The words of "backend". */
+enum backend_choice { CHOICE_AUTO, CHOICE_NATIVE, CHOICE_BWRAP, CHOICE_LANDLOCK };
 
 enum network_mode { NETWORK_FILTERED, NETWORK_BLOCKED, NETWORK_ALLOWED };
 

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "plan/bwrap.h"
 #include "plan/codec.h"
 #include "run/run.h"
 
@@ -78,7 +80,7 @@ static int32_t seal_wrapper(int *ret_fd, uint32_t *ret_slot, abx_error **err)
     return ABX_OK;
 }
 
-int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err)
+static int32_t send_plan(int status_fd, const struct plan *plan, abx_error **err)
 {
     struct deliver_msg msg = { .kind = DELIVER_PLAN };
     _fd_ int fd = -1, wrapper = -1;
@@ -93,8 +95,9 @@ int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err)
     return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the plan") : ABX_OK;
 }
 
-int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *h, const struct plan *plan,
-                      const char *const *state_dirs, abx_error **err)
+/* Opens the placeholders' places, tells the keeper, makes them, tells whoever waits for them. */
+static int32_t make_holds(int lifeline_fd, int status_fd, struct hold *h, const struct plan *plan,
+                          const char *const *state_dirs, abx_error **err)
 {
     const struct deliver_msg made = { .kind = DELIVER_HOLDS_MADE };
     struct deliver_msg msg = { .kind = DELIVER_HOLDS };
@@ -120,6 +123,33 @@ int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *h, const stru
         return code;
     r = send(status_fd, &made, sizeof made, MSG_NOSIGNAL) < 0 ? -errno : 0;
     return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the placeholders") : ABX_OK;
+}
+
+static int32_t send_words(int status_fd, const struct plan *plan, abx_error **err)
+{
+    const struct deliver_msg msg = { .kind = DELIVER_WORDS, .holds = plan->hold_count };
+    _buf_ struct buf words;
+
+    buf_init(&words, PLAN_MAX_BYTES);
+    int32_t code = bwrap_words(plan, &words, err);
+    if (code != ABX_OK)
+        return code;
+    _fd_ int fd = fd_memfd("agentbox-words", words.data, words.len, false);
+    if (fd < 0)
+        return err_sys(err, ABX_E_SANDBOX, fd, "seal bubblewrap's words");
+    int r = send_fds(status_fd, &msg, &fd, 1);
+    return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the plan") : ABX_OK;
+}
+
+int32_t deliver_plan(int status_fd, int lifeline_fd, struct hold *h, const struct plan *plan,
+                     const char *const *state_dirs, abx_error **err)
+{
+    const bool bwrap = plan->backend == BACKEND_BWRAP; /* mounts all at once, before pid 1 is */
+    int32_t code = bwrap ? send_words(status_fd, plan, err) : send_plan(status_fd, plan, err);
+
+    if (code == ABX_OK)
+        code = make_holds(lifeline_fd, status_fd, h, plan, state_dirs, err);
+    return code == ABX_OK && bwrap ? send_plan(status_fd, plan, err) : code;
 }
 
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2])

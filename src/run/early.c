@@ -18,7 +18,7 @@ static bool fits(const struct run_request *q, bool cgroup)
 
     for (int i = 0; i < 3; i++)
         streams = streams && !q->capture[i] && q->stdio[i] == i;
-    return streams && !cgroup && q->cwd_fd < 0 && q->layers == early_launch.layers;
+    return streams && !cgroup && !q->bwrap && q->cwd_fd < 0 && q->layers == early_launch.layers;
 }
 
 bool early_take(struct run *r, const struct run_request *q, bool cgroup, int *ret_lifeline)

@@ -29,7 +29,10 @@ int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_e
     const char *hint = hint_for(msg->step, msg->err);
     int32_t code;
 
-    if (strcmp(msg->step, "exec") == 0)
+    if (strcmp(msg->step, "bwrap") == 0 && strncmp(msg->text, "bwrap: ", 7) == 0)
+        code = err_new(err, ABX_E_SANDBOX, "set up the sandbox: bubblewrap said: %s",
+                       msg->text + 7);
+    else if (strcmp(msg->step, "exec") == 0)
         code = err_sys(err, ABX_E_EXEC, -msg->err, "execute '%s'", plan->argv[0]);
     else if (msg->text[0])
         code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: step '%s' on '%s'",

@@ -312,7 +312,7 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
                          abx_error **err)
 {
     char layers[16];
-    const char *argv[] = { "agentbox-launcher", "run", layers, r->cgroup.name, NULL };
+    const char *argv[] = { "agentbox-launcher", "run", layers, r->cgroup.name, q->bwrap, NULL };
     _fd_ int null_fd = -1;
     int given[LAUNCH_FD_FREE];
 
@@ -417,10 +417,8 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
                     abx_error **err)
 {
     _err_ abx_error *why = NULL;
-    int32_t code = deliver_plan(r->status_fd, plan, &why);
+    int32_t code = deliver_plan(r->status_fd, r->lifeline_fd, &r->hold, plan, state_dirs, &why);
 
-    if (code == ABX_OK)
-        code = deliver_holds(r->lifeline_fd, r->status_fd, &r->hold, plan, state_dirs, &why);
     if (code == ABX_OK)
         return await_start(r, plan, err);
     /* If the launcher has failed as well, its reason lies deeper. */

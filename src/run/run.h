@@ -33,10 +33,11 @@ struct run;
 struct run_request {
     uint32_t layers; /* of the plan that will be delivered */
     struct image *image;
-    int cwd_fd;      /* where the launcher starts; -1: the caller's own directory */
-    int stdio[3];    /* what the command gets; -1: /dev/null; ignored where captured */
-    bool capture[3]; /* [1] and [2] */
-    uint64_t limit;  /* of each captured stream */
+    const char *bwrap; /* the program that starts pid 1; NULL: the launcher itself does */
+    int cwd_fd;        /* where the launcher starts; -1: the caller's own directory */
+    int stdio[3];      /* what the command gets; -1: /dev/null; ignored where captured */
+    bool capture[3];   /* [1] and [2] */
+    uint64_t limit;    /* of each captured stream */
     struct cgroup_limits cgroup;
     abx_output_fn output;
     void *user;
@@ -81,7 +82,8 @@ struct run {
     bool limits_told; /* those that it hit are among the violations */
     bool logged;
     uint64_t cpu_seconds;   /* limit of each process; 0: none */
-    uint32_t shortfalls;    /* of the back end; for the result */
+    uint32_t shortfalls;    /* of the back end; for the result … */
+    uint32_t backend;       /* … as is this: enum plan_backend */
     struct run_rest unused; /* a launcher that was started early and did not fit */
     struct run_mac *mac;    /* macOS: run/mac.h; NULL elsewhere */
 };
@@ -121,10 +123,9 @@ void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS]);
 
 /* ---- deliver.c: what goes to the launcher ---- */
 
-int32_t deliver_plan(int status_fd, const struct plan *plan, abx_error **err);
-/* Opens the placeholders' places, tells the keeper, makes them, tells pid 1. */
-int32_t deliver_holds(int lifeline_fd, int status_fd, struct hold *hold, const struct plan *plan,
-                      const char *const *state_dirs, abx_error **err);
+/* The plan for pid 1, its words for bwrap, and the placeholders, made now. */
+int32_t deliver_plan(int status_fd, int lifeline_fd, struct hold *hold, const struct plan *plan,
+                     const char *const *state_dirs, abx_error **err);
 /* child_fds: the launcher's descriptors from 3 on. 0 or -errno. */
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
 /*

@@ -106,6 +106,20 @@ static int spawn_with(const struct spawn_request *q, const char *path, const int
     return r;
 }
 
+int spawn_program(const struct spawn_request *q, const char *path, pid_t *ret_pid)
+{
+    int lifted[SPAWN_MAX_FDS];
+
+    if (q->count > SPAWN_MAX_FDS)
+        return -EMFILE;
+    int r = lift_fds(q, lifted);
+    if (r == 0)
+        r = spawn_with(q, path, lifted, ret_pid);
+    for (size_t i = 0; i < q->count; i++)
+        fd_close(lifted[i]);
+    return r;
+}
+
 int32_t spawn_launcher(const struct spawn_request *q, pid_t *ret_pid, abx_error **err)
 {
     int lifted[SPAWN_MAX_FDS] = { 0 };

@@ -21,6 +21,8 @@ struct spawn_request {
 /* The launcher's environment: empty, but for what test builds pass on. NULL-terminated. */
 const char *const *spawn_environment(void);
 
+/* Another program than the launcher; image is not used. 0 or -errno. */
+int spawn_program(const struct spawn_request *q, const char *path, pid_t *ret_pid);
 int32_t spawn_launcher(const struct spawn_request *q, pid_t *ret_pid, abx_error **err);
 
 #endif

@@ -130,7 +130,8 @@ static void words_show_what_the_model_says(void **state)
     (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct facts_case c;
-        struct plan plan = { .layers = LAYER_BIT(LAYER_COUNT) - 1, .hostname = "h" };
+        const uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
+        struct plan plan = { .hostname = "h" };
         struct shown shown;
         struct buf words;
 
@@ -138,12 +139,13 @@ static void words_show_what_the_model_says(void **state)
         case_init(&c);
         c.facts.cwd = "/elsewhere";
         c.facts.home = NULL;
+        plan.layers = round % 3 ? layers : layers & ~LAYER_BIT(LAYER_USERNS);
         if (round % 2)
             case_places(&c);
         random_rules(&c, 1);
         buf_init(&words, 1 << 20);
         assert_int_equal(mounts_compile(&c.policy, &c.facts, &c.arena, &plan, NULL), ABX_OK);
-        assert_int_equal(bwrap_words(&plan, round % 3 == 0, &words, NULL), ABX_OK);
+        assert_int_equal(bwrap_words(&plan, &words, NULL), ABX_OK);
         read_words(&c, &words, &shown);
         for (unsigned i = 0; i < 40; i++) {
             const char *path = random_path(&c.arena, 1);
@@ -289,12 +291,44 @@ static void full_buffer_is_reported(void **state)
     for (size_t limit = 0; limit < 300; limit += 7) {
         _buf_ struct buf b = { .limit = limit };
 
-        assert_int_equal(bwrap_words(&plan, false, &b, NULL), ABX_E_NOMEM);
+        assert_int_equal(bwrap_words(&plan, &b, NULL), ABX_E_NOMEM);
         buf_done(&b);
         b = (struct buf){ .limit = limit };
         assert_int_equal(bwrap_print(&plan, NULL, &b, NULL), ABX_E_NOMEM);
     }
     case_done(&c);
+}
+
+static void versions_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        bool right;
+        uint32_t major, minor;
+    } rows[] = {
+        { "bubblewrap 0.8.0\n", true, 0, 8 }, { "bubblewrap 0.11.0", true, 0, 11 },
+        { "bubblewrap 1.0", true, 1, 0 },     { "bubblewrap 0.9.0-rc1\n", true, 0, 9 },
+        { "bubblewrap 0.4.1\n", true, 0, 4 }, { "", false, 0, 0 },
+        { "bubblewrap", false, 0, 0 },        { "bubblewrap ", false, 0, 0 },
+        { "bubblewrap 0", false, 0, 0 },      { "bubblewrap 0.", false, 0, 0 },
+        { "bubblewrap .8", false, 0, 0 },     { "bubblewrap 0.8x", false, 0, 0 },
+        { "bwrap 0.8.0", false, 0, 0 },       { "bubblewrap 0.9999999", false, 0, 0 },
+        { "bubblewrap -1.8", false, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        uint32_t major = 0, minor = 0;
+        size_t len = strlen(rows[i].text);
+        char *exact = malloc(len + !len); /* so that a sanitizer sees a byte too many */
+
+        assert_non_null(exact);
+        memcpy(exact, rows[i].text, len);
+        if (bwrap_version(exact, len, &major, &minor) != rows[i].right || major != rows[i].major ||
+            minor != rows[i].minor)
+            fail_msg("'%s': %u.%u", rows[i].text, major, minor);
+        free(exact);
+    }
 }
 
 int main(void)
@@ -304,6 +338,7 @@ int main(void)
         cmocka_unit_test(shell_reads_what_was_meant),
         cmocka_unit_test(lacks_are_found),
         cmocka_unit_test(full_buffer_is_reported),
+        cmocka_unit_test(versions_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

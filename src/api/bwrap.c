@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The back end bwrap: the same plan, with namespaces and mounts by the system's bubblewrap, for
+ * hosts that let that program make them and not us. Taken if it was asked for, or if start.c found
+ * that our own attempt was refused. What it cannot keep of a policy (plan/shortfalls.def) is
+ * refused under fallbackPolicy "strict", and said under "warn".
+ */
+#include "run/bwrap.h"
+
+#include <unistd.h>
+
+#include "api/internal.h"
+#include "base/buf.h"
+#include "plan/bwrap.h"
+#include "plan/shortfalls.h"
+
+/* Refuses, or says, what this command loses; each thing once. */
+static int32_t accept_shortfalls(abx_command *c, uint32_t bits, abx_error **err)
+{
+    _buf_ struct buf text = { .limit = 4096 };
+    const uint32_t more = bits & ~c->shortfalls;
+
+    if (!more)
+        return ABX_OK;
+    shortfalls_print(more, &text);
+    if (text.failed)
+        return err_nomem(err);
+    if (c->policy->strict) {
+        int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                            "run with bubblewrap: it cannot promise everything: %s", text.data);
+        err_hint(err, "--set fallbackPolicy=warn accepts that");
+        return r;
+    }
+    _buf_ struct buf notice = { .limit = 4096 };
+    (void)buf_printf(&notice, "the sandbox is incomplete: built by bubblewrap: %s", text.data);
+    if (notice.failed)
+        return err_nomem(err);
+    c->shortfalls |= more;
+    manager_notice(c->manager, ABX_NOTICE_WARNING, notice.data);
+    return ABX_OK;
+}
+
+int32_t command_choose_bwrap(abx_command *c, abx_error **err)
+{
+    struct bwrap found;
+    int32_t r = bwrap_find(&found, err);
+
+    if (r == ABX_OK)
+        r = accept_shortfalls(c, shortfalls_of_bwrap(c->policy, geteuid() == 0, 0), err);
+    if (r != ABX_OK)
+        return r;
+    c->backend = BACKEND_BWRAP;
+    c->bwrap = found;
+    c->plan = NULL;
+    return ABX_OK;
+}
+
+/* A bwrap that is setuid makes no user namespace, and none is needed. */
+uint32_t command_layers(const abx_command *c)
+{
+    uint32_t layers = plan_layers(c->policy, c->backend);
+
+    return c->backend == BACKEND_BWRAP && c->bwrap.setuid ? layers & ~LAYER_BIT(LAYER_USERNS)
+                                                          : layers;
+}
+
+int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
+{
+    const uint32_t lacks = bwrap_lacks(plan);
+
+    plan->layers = plan->required = command_layers(c);
+    plan->map_all_ids = 0;
+    if (lacks & (BWRAP_LACKS_PATHS | BWRAP_LACKS_FILES)) {
+        int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run with bubblewrap: %s",
+                            lacks & BWRAP_LACKS_PATHS ? "a path is too long for it"
+                                                      : "it is nested too deeply");
+        err_hint(err, "--backend native");
+        return r;
+    }
+    return accept_shortfalls(c, shortfalls_of_bwrap(c->policy, geteuid() == 0, lacks), err);
+}
