@@ -46,7 +46,8 @@ int32_t command_choose_bwrap(abx_command *c, abx_error **err)
     int32_t r = bwrap_find(&found, err);
 
     if (r == ABX_OK)
-        r = accept_shortfalls(c, shortfalls_of_bwrap(c->policy, geteuid() == 0, 0), err);
+        r = accept_shortfalls(c, shortfalls_of_bwrap(c->policy, geteuid() == 0, found.setuid, 0),
+                              err);
     if (r != ABX_OK)
         return r;
     c->backend = BACKEND_BWRAP;
@@ -77,5 +78,6 @@ int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
         err_hint(err, "--backend native");
         return r;
     }
-    return accept_shortfalls(c, shortfalls_of_bwrap(c->policy, geteuid() == 0, lacks), err);
+    return accept_shortfalls(
+        c, shortfalls_of_bwrap(c->policy, geteuid() == 0, c->bwrap.setuid, lacks), err);
 }

@@ -56,11 +56,13 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
     }
 }
 
-/* The tree is no longer what was planned. */
+/* The tree is no longer what was planned; bubblewrap then misses a path, or cannot make one. */
 static bool is_stale(const struct run *run)
 {
     const struct status_msg *msg = &run->failure;
 
+    if (run->failed && strcmp(msg->step, "bwrap") == 0)
+        return strncmp(msg->text, "bwrap: Can't ", 13) == 0;
     return run->failed && strcmp(msg->step, "mounts") == 0 &&
            (msg->err == ESTALE || msg->err == ENOENT || msg->err == ELOOP || msg->err == ENOTDIR);
 }

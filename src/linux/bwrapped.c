@@ -158,6 +158,7 @@ static bool may_be_writable(const struct plan *p, const char *path)
 /* A line of mountinfo, as far as it was read. */
 struct line {
     uint32_t field;       /* from 0, parted by spaces */
+    uint64_t mount;       /* field 0 */
     uint32_t octal, left; /* of an escaped byte: its value, its digits that are missing */
     size_t len, options;  /* bytes of the fields 4 and 5 */
     char first[2];        /* of the options: "ro" or "rw" */
@@ -183,12 +184,26 @@ static long put_path(struct line *at, char c)
     return 0;
 }
 
+/* Another mount lies over it, or over a directory above it: nobody gets there. */
+static bool is_covered(const struct line *at)
+{
+    struct file_id id;
+    long fd = file_open_path(at->path);
+
+    if (fd < 0)
+        return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES || fd == -ELOOP;
+    long r = file_identify((int)fd, &id);
+    file_close((int)fd);
+    return r >= 0 && id.mount && id.mount != at->mount;
+}
+
 static long end_line(const struct plan *p, struct line *at)
 {
     const bool closed = at->options >= 2 && at->first[0] == 'r' && at->first[1] == 'o';
-    const bool right = at->len > 0 && (closed || may_be_writable(p, at->path));
+    const bool right = at->len > 0 && (closed || may_be_writable(p, at->path) || is_covered(at));
 
     at->field = at->left = 0;
+    at->mount = 0;
     at->len = at->options = 0;
     return right ? 0 : -EPROTO;
 }
@@ -199,6 +214,8 @@ static long read_byte(const struct plan *p, struct line *at, char c)
         return end_line(p, at);
     if (c == ' ')
         at->field++;
+    else if (at->field == 0)
+        at->mount = at->mount * 10 + (uint64_t)(c - '0');
     else if (at->field == 4)
         return put_path(at, c);
     else if (at->field == 5 && at->options++ < ARRAY_LEN(at->first))

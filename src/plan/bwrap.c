@@ -32,6 +32,7 @@ struct words {
     struct buf *out;
     bool printed; /* for a shell, an option a line; else for --args */
     bool setuid;
+    size_t count;
     bool empty;  /* the empty file is used */
     bool joined; /* what comes next belongs to the option before */
 };
@@ -90,6 +91,7 @@ static void put(struct words *w, const char *option, const char *first, const ch
             (void)buf_putc(w->out, ' ');
             put_word(w->out, words[i]);
         } else {
+            w->count++;
             (void)buf_append(w->out, words[i], strlen(words[i]) + 1);
         }
     }
@@ -115,7 +117,7 @@ static void put_mode(struct words *w, uint32_t mode)
 static void put_tmpfs(struct words *w, const char *path, uint32_t mode, uint64_t size)
 {
     put_mode(w, mode);
-    if (size)
+    if (size && !w->setuid) /* which it refuses then: half of the memory is the limit */
         put_number(w, "--size", "u", size);
     put(w, "--tmpfs", path, NULL);
 }
@@ -273,7 +275,15 @@ int32_t bwrap_words(const struct plan *plan, struct buf *out, abx_error **err)
     put(&w, "--as-pid-1", NULL, NULL);
     put_view(&w, plan);
     put(&w, "--chdir", "/", NULL);
-    return out->failed ? err_nomem(err) : ABX_OK;
+    if (out->failed)
+        return err_nomem(err);
+    if (w.count <= BWRAP_MAX_WORDS)
+        return ABX_OK;
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                        "the rules need %zu words of bubblewrap, which takes %u", w.count,
+                        BWRAP_MAX_WORDS);
+    err_hint(err, "name parents instead of many single paths; or --backend native");
+    return r;
 }
 
 /* ---- its version ---- */

@@ -10,7 +10,8 @@
 /* Where bwrap finds an empty file to copy: the marker of the sandbox is the only one there is. */
 #define BWRAP_FD_EMPTY 9
 
-#define BWRAP_MIN_MINOR 8 /* of 0.x */
+#define BWRAP_MIN_MINOR 8     /* of 0.x */
+#define BWRAP_MAX_WORDS 8950u /* it takes 9,000; some are the launcher's */
 
 /* "bubblewrap 0.8.0": false if it says anything else. */
 bool bwrap_version(const char *text, size_t len, uint32_t *ret_major, uint32_t *ret_minor);

@@ -38,7 +38,7 @@ uint32_t shortfalls_find(const struct policy *p, long abi, bool hosts)
 
 #define BIT(id) (UINT32_C(1) << SHORTFALL_##id)
 
-uint32_t shortfalls_of_bwrap(const struct policy *p, bool root, uint32_t lacks)
+uint32_t shortfalls_of_bwrap(const struct policy *p, bool root, bool setuid, uint32_t lacks)
 {
     uint32_t bits = 0;
 
@@ -46,6 +46,8 @@ uint32_t shortfalls_of_bwrap(const struct policy *p, bool root, uint32_t lacks)
         bits |= BIT(COMMANDS);
     if (root)
         bits |= BIT(DEVICES) | BIT(IDS) | (p->max_processes ? BIT(NPROC) : 0);
+    if (setuid && p->tmp_bytes)
+        bits |= BIT(TMPSIZE);
     if (lacks & BWRAP_LACKS_LINKS)
         bits |= BIT(LINKS);
     return bits;

@@ -15,8 +15,11 @@ enum shortfall {
 
 /* Bits of enum shortfall. abi: of the kernel's Landlock; hosts: some are allowed. */
 uint32_t shortfalls_find(const struct policy *policy, long abi, bool hosts);
-/* … the back end bwrap; root: as whom it runs; lacks: BWRAP_LACKS_* of its plan. */
-uint32_t shortfalls_of_bwrap(const struct policy *policy, bool root, uint32_t lacks);
+/*
+ * … the back end bwrap. root: as whom it runs; setuid: that bwrap is; lacks: BWRAP_LACKS_* of its
+ * plan.
+ */
+uint32_t shortfalls_of_bwrap(const struct policy *policy, bool root, bool setuid, uint32_t lacks);
 const char *shortfall_name(uint32_t shortfall);
 /* Their texts, with "; " between them. */
 void shortfalls_print(uint32_t bits, struct buf *b);

@@ -24,6 +24,9 @@
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
 #
+# BACKEND=native|bwrap|landlock: box, start_box and inside use that back end; where it cannot promise
+# everything, what it does promise is tested (fallbackPolicy warn).
+#
 # ABX_WITH: the words of another sandbox, with {W}, {D}, {H} for these directories; the command is
 # appended. A test that needs more than that of agentbox then ends with "not applicable".
 
@@ -63,6 +66,10 @@ fixture() {
     BOX=$FIX/bin/agentbox
     PAYLOAD=$FIX/bin/payload
     OPTIONS=(--exclude "$D")
+    [ -z "${BACKEND:-}" ] || OPTIONS+=(--backend "$BACKEND")
+    if [ "${BACKEND:-}" = landlock ] || [ "${BACKEND:-}:$WHO" = bwrap:root ]; then
+        OPTIONS+=(--set fallbackPolicy=warn)
+    fi
     ROOM=()
     [ -z "${ABX_SANITIZED:-}" ] || ROOM=(--set resourceLimits.maxMemoryBytes=0 --env ASAN_OPTIONS=detect_leaks=0)
     # Runs as the one whose box it is, with nothing of the caller's session. An array, so that a

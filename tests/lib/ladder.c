@@ -151,7 +151,8 @@ static int load(unsigned flags)
 {
     const struct sock_fprog filter = { length, program };
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+    /* Root needs it not, and a setuid program may be what is tried. */
+    if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         give_up("no_new_privs");
     int r = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
     if (r < 0)

@@ -299,6 +299,27 @@ static void full_buffer_is_reported(void **state)
     case_done(&c);
 }
 
+static void more_words_than_bubblewrap_takes_are_refused(void **state)
+{
+    const uint32_t most = 4000;
+    struct mount_op *ops = calloc(most, sizeof *ops);
+    struct plan plan = { .mounts = ops, .hostname = "h" };
+    _buf_ struct buf b = { .limit = 1 << 20 };
+    abx_error *err = NULL;
+
+    (void)state;
+    assert_non_null(ops);
+    for (uint32_t i = 0; i < most; i++)
+        ops[i] = (struct mount_op){ .kind = MOUNT_MASK_FILE, .path = "/x", .text = "" };
+    plan.mount_count = BWRAP_MAX_WORDS / 3 - 10;
+    assert_int_equal(bwrap_words(&plan, &b, NULL), ABX_OK);
+    plan.mount_count = most;
+    assert_int_equal(bwrap_words(&plan, &b, &err), ABX_E_UNSUPPORTED);
+    assert_non_null(strstr(abx_error_hint(err), "parents"));
+    abx_error_free(err);
+    free(ops);
+}
+
 static void versions_are_read(void **state)
 {
     static const struct {
@@ -338,6 +359,7 @@ int main(void)
         cmocka_unit_test(shell_reads_what_was_meant),
         cmocka_unit_test(lacks_are_found),
         cmocka_unit_test(full_buffer_is_reported),
+        cmocka_unit_test(more_words_than_bubblewrap_takes_are_refused),
         cmocka_unit_test(versions_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
