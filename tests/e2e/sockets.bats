@@ -182,7 +182,7 @@ calls() {
 @test "any number of sockets, one after the other" {
     serve_named
     run box --set resourceLimits.maxFileDescriptors=64 --unix-socket "$S/listed" -- /usr/bin/python3 "$T/sockets.py" often "$S/listed" 150
-    [ "$output" = done ]
+    [ "$output" = "done" ]
 }
 
 @test "a server that is busy is waited for a little, then that is what the caller hears" {
