@@ -46,6 +46,83 @@ static void an_update_under_load_loses_and_lets_through_nothing(void **state)
     abx_manager_free(m);
 }
 
+/* ---- an update waits for the role ---- */
+
+/* The proxy's process, a child of ours. */
+static pid_t find_role(void)
+{
+    DIR *d = opendir("/proc");
+    pid_t found = 0;
+
+    assert_non_null(d);
+    for (const struct dirent *e; !found && (e = readdir(d));) {
+        char path[300], text[64] = "", stat[512] = "";
+        int parent = 0;
+
+        (void)snprintf(path, sizeof path, "/proc/%s/cmdline", e->d_name);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        (void)!read(fd, text, sizeof text - 1);
+        (void)close(fd);
+        (void)snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        (void)!read(fd, stat, sizeof stat - 1);
+        (void)close(fd);
+        const char *rest = strrchr(stat, ')');
+        if (rest && sscanf(rest, ") %*c %d", &parent) == 1 && parent == getpid() &&
+            memcmp(text, "agentbox\0net-role", 17) == 0)
+            found = (pid_t)strtol(e->d_name, NULL, 10);
+    }
+    (void)closedir(d);
+    return found;
+}
+
+struct late_update {
+    abx_manager *m;
+    _Atomic bool returned;
+};
+
+static void *update_late(void *arg)
+{
+    struct late_update *late = arg;
+
+    net_update(late->m, NULL);
+    late->returned = true;
+    return NULL;
+}
+
+/* That it has not returned is looked at for a moment: a fault may be missed, never invented. */
+static void an_update_returns_when_the_proxy_has_the_rules_not_before(void **state)
+{
+    struct api_case *c = *state;
+    struct late_update late = { .m = net_manager("127.0.0.1", NULL) };
+    abx_command *command = net_command(
+        c, "get 127.0.0.1; touch up; while [ ! -e go ]; do sleep 0.01; done; get 127.0.0.1");
+    abx_process *p = net_spawn(late.m, command);
+    pthread_t thread;
+
+    net_await_file(c, "up");
+    pid_t role = find_role();
+    assert_true(role > 1);
+    assert_int_equal(kill(role, SIGSTOP), 0);
+    assert_int_equal(pthread_create(&thread, NULL, update_late, &late), 0);
+    usleep(200000);
+    bool early = late.returned;
+    assert_int_equal(kill(role, SIGCONT), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(early);
+    net_make_file(c, "go");
+    abx_result *r = api_wait(p, NET_WAIT_MS);
+    assert_string_equal(abx_result_stdout(r, NULL), "200\n403\n");
+    abx_result_free(r);
+    abx_process_free(p);
+    abx_command_free(command);
+    abx_manager_free(late.m);
+}
+
 /* ---- two managers, opposite rules ---- */
 
 static struct echo_server toggled[2]; /* one for each manager; net_server is always allowed */
@@ -176,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_update_under_load_loses_and_lets_through_nothing),
+        TEST(an_update_returns_when_the_proxy_has_the_rules_not_before),
         TEST(two_managers_change_their_rules_in_opposite_ways_under_load),
     };
 
