@@ -98,14 +98,16 @@ struct landlock_rule {
 
 /*
  * What a wrapper knows, in its own program file (linux/wrap.c): words, each with its NUL. The real
- * program's path, its name, the private /tmp or "", then for each rule the command's name and
- * WRAP_BLOCK, WRAP_GUARD with the guard's name, or WRAP_SCRIPT with the script's path.
+ * program's path, its name, the private /tmp or "", the host's writable roots in it and "", then
+ * for each rule the command's name and WRAP_BLOCK, WRAP_GUARD with the guard's name, or WRAP_SCRIPT
+ * with the script's path.
  */
-#define WRAP_BLOCK  'b'
-#define WRAP_GUARD  'g'
-#define WRAP_SCRIPT 's'
-#define WRAP_MAGIC  UINT32_C(0x50415257)
-#define WRAP_EMPTY  UINT32_C(0x45584241) /* the slot of a program that is no copy */
+#define WRAP_MAX_ROOTS 16 /* with more of them, or too long ones, nothing counts as private */
+#define WRAP_BLOCK     'b'
+#define WRAP_GUARD     'g'
+#define WRAP_SCRIPT    's'
+#define WRAP_MAGIC     UINT32_C(0x50415257)
+#define WRAP_EMPTY     UINT32_C(0x45584241) /* the slot of a program that is no copy */
 
 #define WRAP_SLOT_BYTES 4096
 
