@@ -19,6 +19,7 @@ struct launch {
     const uint8_t *image; /* the plan as it came */
     size_t image_size;
 
+    int keeper;     /* its pid as pid 1 sees it: 0 in a pid namespace of its own */
     int sync_fd;    /* init: the keeper has written the id maps (root only); -1 otherwise */
     int cwd_fd;     /* O_PATH, where the command starts, in the final view */
     int tty_fd;     /* slave side, or -1 */
