@@ -34,8 +34,9 @@ enum plan_layer {
 /* How a plan is carried out. */
 enum plan_backend {
     BACKEND_NATIVE,   /* namespaces, mounts, Landlock, seccomp */
-    BACKEND_LANDLOCK, /* inside another sandbox, which lets no namespace be made: it holds, and
-                       * Landlock and seccomp narrow it further */
+    BACKEND_LANDLOCK, /* Landlock and seccomp alone, where no namespace can be made; what they
+                       * cannot keep is in shortfalls.def */
+    BACKEND_INNER,    /* the same inside another sandbox, which holds: it is narrowed further */
 };
 
 /*

@@ -182,7 +182,7 @@ static void without_mounts_there_are_only_rules(void **state)
     (void)state;
     wrapped_case(&c);
     case_rule(&c, ACCESS_EXCLUDE, ORIGIN_BUILTIN, 0, "/home/u/.ssh", "d");
-    struct plan p = *compile(&c, BACKEND_LANDLOCK);
+    struct plan p = *compile(&c, BACKEND_INNER);
     assert_int_equal(p.layers, LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP) |
                                    LAYER_BIT(LAYER_LIMITS));
     assert_int_equal(p.word_count, 0);
