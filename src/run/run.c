@@ -244,7 +244,13 @@ static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAU
 static int32_t watch_keeper(struct run *r, abx_error **err)
 {
     r->pidfd = (int)syscall(SYS_pidfd_open, r->keeper, 0);
-    return r->pidfd < 0 ? err_sys(err, ABX_E_IO, -errno, "watch the launcher") : ABX_OK;
+    if (r->pidfd >= 0)
+        return ABX_OK;
+    int32_t code = err_sys(err, ABX_E_IO, -errno, "watch the launcher");
+    err_hint(err,
+             "pidfd_open is missing or refused: agentbox needs kernel 5.13, and a container whose "
+             "filter lets it through");
+    return code;
 }
 
 /* Streams of the caller's own, which the launcher has already. */
@@ -369,6 +375,10 @@ int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
 
     if (run_ended(r))
         return ABX_OK;
+    if (r->pidfd < 0 && r->status_fd < 0) { /* nobody is left to wait for */
+        on_keeper_gone(r);
+        return ABX_OK;
+    }
     if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
         return err_sys(err, ABX_E_IO, -errno, "wait for the sandbox");
     r->side_ready = fds[4].revents != 0;

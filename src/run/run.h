@@ -81,6 +81,7 @@ struct run {
     bool limits_told; /* those that it hit are among the violations */
     bool logged;
     uint64_t cpu_seconds;   /* limit of each process; 0: none */
+    uint32_t shortfalls;    /* of the back end; for the result */
     struct run_rest unused; /* a launcher that was started early and did not fit */
     struct run_mac *mac;    /* macOS: run/mac.h; NULL elsewhere */
 };
