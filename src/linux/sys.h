@@ -150,7 +150,7 @@ long sys_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void
 #define SYS_O_NOFOLLOW  0400000
 #endif
 
-/* ---- text and memory (linux/text.c) ---- */
+/* ---- text and memory (linux/text.c, memory.c) ---- */
 
 void *memcpy(void *to, const void *from, size_t len);
 void *memset(void *to, int byte, size_t len);
