@@ -67,6 +67,7 @@ enum mount_kind {
 #define MOUNT_WRITABLE 0x10u
 #define MOUNT_HELD     0x20u /* BIND_RO: a placeholder that the host makes for the run */
 #define MOUNT_SOCKET   0x40u /* BIND_RO: a socket of the host that pid 1 connects (named) */
+#define MOUNT_LINKED   0x80u /* PIN: the entry is a symlink */
 
 struct mount_op {
     uint32_t kind; /* enum mount_kind */
