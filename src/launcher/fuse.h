@@ -15,8 +15,8 @@ struct fuse_mask {
 };
 
 struct fuse_request {
-    uint32_t pid;  /* of the thread that waits, in the namespace of whoever mounted */
-    bool refused;  /* somebody wanted to see what is hidden */
+    uint32_t pid; /* of the thread that waits, in the namespace of whoever mounted */
+    bool refused; /* somebody wanted to see what is hidden */
     char name[FUSE_NAME_LEN + 1]; /* in the mask; "": the mask itself */
 };
 

@@ -66,7 +66,8 @@ static bool parse_state(const char *s, struct notice *n)
         const char *start = s += hex ? 2 : 0;
 
         for (; (*s >= '0' && *s <= '9') || (hex && *s >= 'a' && *s <= 'f'); s++)
-            values[i] = values[i] * (hex ? 16 : 10) + (uint64_t)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
+            values[i] = values[i] * (hex ? 16 : 10) +
+                        (uint64_t)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
         if (s == start || *s++ != ' ')
             return false;
     }
@@ -137,7 +138,7 @@ static bool read_path(const struct notice *n, const struct reader *r)
 /* ---- the mask that it leads to ---- */
 
 struct walk {
-    int at;           /* the directory reached, never in a mask */
+    int at;           /* the directory reached, never below a mask */
     const char *rest; /* in served.path */
     uint32_t links;
 };
@@ -171,6 +172,15 @@ static bool walk_link(struct walk *w, int link)
     return w->at >= 0;
 }
 
+/* Out of the mask again, or on the spot: neither asks anything of it. */
+static bool stays_outside(const char *rest)
+{
+    while (*rest == '/')
+        rest++;
+    const size_t dots = rest[0] != '.' ? 0 : rest[1] != '.' ? 1 : 2;
+    return dots && (rest[dots] == '/' || (dots == 2 && !rest[dots]));
+}
+
 /* One component. A descriptor of the mask; -1: go on; -2: it leads nowhere. */
 static int walk_step(struct walk *w)
 {
@@ -192,7 +202,7 @@ static int walk_step(struct walk *w)
     if (next < 0)
         return -2;
     bool known = file_identify_cached_at(next, "", &id) >= 0;
-    if (known && is_served(&id))
+    if (known && is_served(&id) && !stays_outside(w->rest))
         return next;
     if (known && (id.mode & S_IFMT) == S_IFLNK) {
         known = walk_link(w, next);

@@ -130,10 +130,11 @@ static void look_at_address(const struct notice *n, const struct call *c)
     if (!watch.networked || size < 8 || notify_read(n, n->args[c->path], &a, size) != (long)size)
         return;
     const bool v6 = a.family == 10;
-    if ((!v6 && a.family != 2) || (v6 && size < 24) || is_own(&a) || !record_may_look(&record_calls))
+    if ((!v6 && a.family != 2) || (v6 && size < 24) || is_own(&a) ||
+        !record_may_look(&record_calls))
         return;
-    record_tell(&record_calls, n, WATCH_INET, (uint32_t)(a.port >> 8 | (a.port & 0xff) << 8), v6 ? a.v6 : a.v4,
-                v6 ? 16 : 4);
+    record_tell(&record_calls, n, WATCH_INET, (uint32_t)(a.port >> 8 | (a.port & 0xff) << 8),
+                v6 ? a.v6 : a.v4, v6 ? 16 : 4);
 }
 
 /* ---- calls that are refused as a whole ---- */

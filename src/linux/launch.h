@@ -125,7 +125,7 @@ long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE
 #define LAUNCH_FD_INPUT   (LAUNCH_FD_FREE + 1)
-#define LAUNCH_FD_MASKS   (LAUNCH_FD_FREE + 2) /* one of each kind */
+#define LAUNCH_FD_MASKS   (LAUNCH_FD_FREE + 2)           /* one of each kind */
 #define LAUNCH_FD_CWD     (LAUNCH_FD_MASKS + MASK_KINDS) /* the last one */
 
 /* Mount helpers (linux/mountapi.c). Descriptors or -errno. */

@@ -41,8 +41,8 @@ static long set_number(long fs, const char *key, uint64_t value)
 
 static long make_tree(const struct plan *p, int device, uint32_t kind)
 {
-    const unsigned attrs =
-        MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+    const unsigned attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+                           MOUNT_ATTR_NOEXEC;
     long fs = TRY2(__NR_fsopen, "fuse", FSOPEN_CLOEXEC);
 
     if (fs < 0)

@@ -26,7 +26,8 @@ int32_t limits_compile(const struct policy *policy, const struct facts *facts, s
         { RLIMIT_NOFILE, policy->max_fds },
         { RLIMIT_DATA, policy->max_memory },
         { RLIMIT_CPU, policy->max_cpu_seconds },
-        { RLIMIT_NPROC, facts->is_root || !policy->max_processes ? 0 : policy->max_processes + own },
+        { RLIMIT_NPROC,
+          facts->is_root || !policy->max_processes ? 0 : policy->max_processes + own },
     };
     struct plan_limit *limits = arena_alloc(arena, ARRAY_LEN(table), sizeof *limits);
 
