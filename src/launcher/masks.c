@@ -3,15 +3,16 @@
  * Serves the masks that tell who looked: a thread of pid 1 that answers the requests of two file
  * systems of FUSE (linux/masks.c), and tells the host of those that wanted to see something.
  *
- * A thread, because pid 1 looks at paths for the monitor and would wait for itself. It begins before
- * the command, whose program may lie in a mask; shuts itself in with pid 1's filter first; and ends
- * with pid 1. If it ended alone nobody would get an answer: a mask never opens by accident.
+ * A thread, because pid 1 looks at paths for the monitor and would wait for itself. It begins
+ * before the command, whose program may lie in a mask; shuts itself in with pid 1's filter first;
+ * and ends with pid 1. If it ended alone nobody would get an answer: a mask never opens by accident.
  *
  * The kernel says who asks (a pid) and what is looked up in the mask (a name), but not which of the
- * places that the mask covers it came through. So the waiting call is read from /proc, its path from
- * the caller's memory, and followed from the root, one component after the other, up to the mask and
- * never into it: that would be to wait for ourselves again. The caller may lie about all of it, and
- * another thread of it may change it; it gets EACCES all the same, and the record is an attempt.
+ * places that the mask covers it came through. So the waiting call is read from /proc, its path
+ * from the caller's memory, and followed from the root, one component after the other, up to the
+ * mask and never into it: that would be to wait for ourselves again. The caller may lie about all
+ * of it, and another thread of it may change it; it gets EACCES all the same, and the record is an
+ * attempt.
  */
 #include <asm/poll.h>
 #include <linux/sched.h>
