@@ -3,15 +3,16 @@
  * Serves the masks that tell who looked: a thread of pid 1 that answers the requests of two file
  * systems of FUSE (linux/masks.c), and tells the host of those that wanted to see something.
  *
- * A thread, because pid 1 looks at paths for the monitor and would wait for itself. It begins before
- * the command, whose program may lie in a mask; shuts itself in with pid 1's filter first; and ends
- * with pid 1. If it ended alone nobody would get an answer: a mask never opens by accident.
+ * A thread, because pid 1 looks at paths for the monitor and would wait for itself. It begins
+ * before the command, whose program may lie in a mask; shuts itself in with pid 1's filter first;
+ * and ends with pid 1. If it ended alone nobody would get an answer: a mask never opens by accident.
  *
  * The kernel says who asks (a pid) and what is looked up in the mask (a name), but not which of the
- * places that the mask covers it came through. So the waiting call is read from /proc, its path from
- * the caller's memory, and followed from the root, one component after the other, up to the mask and
- * never into it: that would be to wait for ourselves again. The caller may lie about all of it, and
- * another thread of it may change it; it gets EACCES all the same, and the record is an attempt.
+ * places that the mask covers it came through. So the waiting call is read from /proc, its path
+ * from the caller's memory, and followed from the root, one component after the other, up to the
+ * mask and never into it: that would be to wait for ourselves again. The caller may lie about all
+ * of it, and another thread of it may change it; it gets EACCES all the same, and the record is an
+ * attempt.
  */
 #include <asm/poll.h>
 #include <linux/sched.h>
@@ -138,7 +139,7 @@ static bool read_path(const struct notice *n, const struct reader *r)
 /* ---- the mask that it leads to ---- */
 
 struct walk {
-    int at;           /* the directory reached, never in a mask */
+    int at;           /* the directory reached, never below a mask */
     const char *rest; /* in served.path */
     uint32_t links;
 };
@@ -172,6 +173,15 @@ static bool walk_link(struct walk *w, int link)
     return w->at >= 0;
 }
 
+/* Out of the mask again, or on the spot: neither asks anything of it. */
+static bool stays_outside(const char *rest)
+{
+    while (*rest == '/')
+        rest++;
+    const size_t dots = rest[0] != '.' ? 0 : rest[1] != '.' ? 1 : 2;
+    return dots && (rest[dots] == '/' || (dots == 2 && !rest[dots]));
+}
+
 /* One component. A descriptor of the mask; -1: go on; -2: it leads nowhere. */
 static int walk_step(struct walk *w)
 {
@@ -193,7 +203,7 @@ static int walk_step(struct walk *w)
     if (next < 0)
         return -2;
     bool known = file_identify_cached_at(next, "", &id) >= 0;
-    if (known && is_served(&id))
+    if (known && is_served(&id) && !stays_outside(w->rest))
         return next;
     if (known && (id.mode & S_IFMT) == S_IFLNK) {
         known = walk_link(w, next);

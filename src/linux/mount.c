@@ -494,9 +494,9 @@ static long open_start(struct view *v)
 }
 
 /*
- * All at once: there may be thousands. Only the start directory, the caller's input and
- * the devices of masks stay, in places of their own. Not part of mount_view, because the network's helper may still be using
- * descriptors of its own then.
+ * All at once: there may be thousands. Only the start directory, the caller's input and the devices
+ * of masks stay, in places of their own. Not part of mount_view, because the network's helper may
+ * still be using descriptors of its own then.
  */
 long mount_close(struct launch *l)
 {

@@ -229,7 +229,7 @@ static void mask_node(struct walk *w, const struct node *n, const struct policy_
     op->dev = n->dev;
     op->ino = n->ino;
     op->flags = str_eq(n->path, "/sys") ? 0 : MOUNT_TELLS;
-    w->hides = w->hides || !rule || rule->origin != ORIGIN_BUILTIN;
+    w->hides = w->hides || (rule && rule->origin != ORIGIN_BUILTIN);
     add_mounted(w, n->path);
 }
 
