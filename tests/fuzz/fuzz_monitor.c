@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t used = end ? (size_t)(end - data) : size;
 
     open_socket_once();
-    monitor_reset(size & 1);
+    monitor_begin(size & 1 ? WATCH_LEARN : WATCH_FULL, true);
     monitor.bytes = data + (end ? used + 1 : size);
     monitor.size = size - (end ? used + 1 : size);
     for (size_t i = 0; i + CALL_BYTES <= used && i < MAX_CALLS * CALL_BYTES; i += CALL_BYTES) {

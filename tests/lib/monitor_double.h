@@ -10,10 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Its state is static: it begins anew with each test. */
+/* Their state is static: it begins anew with each test. */
 #include "launcher/watch.c"
-#include "launcher/watch_judge.c"
-#include "launcher/watch_names.c"
 #include "launcher/watch_records.c"
 
 static struct {
@@ -32,15 +30,17 @@ static struct {
 
 #define MONITOR_MEMORY UINT64_C(0x10000)
 
-static inline void monitor_reset(bool learn)
+/* networked: as with a network namespace. */
+static inline void monitor_begin(enum watch_level level, bool networked)
 {
-    const struct launch l = { .plan = { .layers = LAYER_BIT(LAYER_NETNS),
-                                        .watch = learn ? WATCH_LEARN : WATCH_WRITES } };
+    const struct launch l = { .plan = { .watch = level,
+                                        .layers = networked ? LAYER_BIT(LAYER_NETNS) : 0 } };
 
     if (monitor.given >= 0)
         (void)close(monitor.given);
     memset(&monitor, 0, sizeof monitor);
     monitor.given = -1;
+    memset(&watch, 0, sizeof watch);
     memset(&record_calls, 0, sizeof record_calls);
     memset(&record_reads, 0, sizeof record_reads);
     last_id = 0;
