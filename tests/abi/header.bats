@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public header is C90 and C++98, alone, with every warning on.
 
+load ../lib/need
+
 setup() {
     header=$ABX_SOURCE/include/agentbox/agentbox.h
     user=$BATS_TEST_TMPDIR/user
@@ -11,7 +13,7 @@ setup() {
 }
 
 compile() { # compile COMPILER STANDARD FILE
-    command -v "$1" >/dev/null || skip "no $1 here"
+    need "$1"
     "$1" -std="$2" -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only \
         -I"$ABX_SOURCE/include" "$3"
 }
