@@ -69,9 +69,25 @@ static int32_t check_network(abx_command *c, abx_error **err)
     return ABX_OK;
 }
 
+int32_t command_choose_landlock(abx_command *c, abx_error **err)
+{
+    (void)c;
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run with Landlock alone: macOS has none");
+    err_hint(err, "leave the key \"backend\" (--backend) out");
+    return r;
+}
+
+void command_hint_landlock(const abx_command *c, abx_error **err)
+{
+    (void)c;
+    (void)err;
+}
+
 int32_t command_choose_backend(abx_command *c, abx_error **err)
 {
     c->backend = BACKEND_NATIVE;
+    if (c->policy->backend == CHOICE_LANDLOCK)
+        return command_choose_landlock(c, err);
     int32_t r = check_commands(c, err);
     return r == ABX_OK ? check_network(c, err) : r;
 }

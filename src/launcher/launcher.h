@@ -25,6 +25,7 @@ void command_release_stack(void); /* once that has returned */
 int probe_run(void);
 /* Without a pid namespace: kills the command's group and every process that is our child by now. */
 void stray_kill(int group);
+long stray_ready(struct launch *l); /* 0, or -errno: they could not be found */
 
 /* ---- plan.c: the plan, delivered ---- */
 long plan_receive(struct launch *l);

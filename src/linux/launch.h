@@ -31,6 +31,7 @@ struct launch {
     const uint8_t *image; /* the plan as it came */
     size_t image_size;
 
+    int keeper;     /* its pid as pid 1 sees it: 0 in a pid namespace of its own */
     int sync_fd;    /* init: the keeper has written the id maps (root only); -1 otherwise */
     int cwd_fd;     /* O_PATH, where the command starts, in the final view */
     int tty_fd;     /* slave side, or -1 */
@@ -119,8 +120,6 @@ long notify_give(int listener, const struct notice *n, int fd, bool cloexec);
 long notify_replace(int listener, const struct notice *n, int fd, uint32_t place, bool cloexec);
 /* Memory of the waiting process: bytes that were there, or -errno. */
 long notify_read(const struct notice *n, uint64_t address, void *to, size_t size);
-/* … a string: its length, or -errno; what does not end within size bytes is -ENAMETOOLONG. */
-long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t size);
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE
