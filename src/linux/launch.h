@@ -83,7 +83,7 @@ void streams_give_back(const struct launch *l); /* the position of what was read
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
 uint32_t mask_kind(const struct mount_op *op); /* of the tellers */
-void masks_open(struct launch *l);
+long masks_open(struct launch *l);
 long masks_attach(struct launch *l);
 long masks_keep(struct launch *l);
 /* A program that covers op->path, detached. */
