@@ -37,6 +37,7 @@ struct walk {
     struct arena *arena;
     abx_error **err;
     bool failed;             /* out of memory */
+    bool hides;              /* somebody hides something that is not hidden by default */
     struct mount_op nowhere; /* written to when out of memory, never read */
 
     struct mount_op *ops;
@@ -212,12 +213,15 @@ static void bind_node(struct walk *w, const struct node *n, uint32_t access)
     add_mounted(w, n->path);
 }
 
-static void mask_node(struct walk *w, const struct node *n)
+/* Programs look into /sys for what they may use; that it is hidden concerns nobody. */
+static void mask_node(struct walk *w, const struct node *n, const struct policy_rule *rule)
 {
     add_pins(w, n->path, n->why);
     struct mount_op *op = add_op(w, n->is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE, n->path, n->why);
     op->dev = n->dev;
     op->ino = n->ino;
+    op->flags = str_eq(n->path, "/sys") ? 0 : MOUNT_TELLS;
+    w->hides = w->hides || (rule && rule->origin != ORIGIN_BUILTIN);
     add_mounted(w, n->path);
 }
 
@@ -235,7 +239,7 @@ static void visit_rule(struct walk *w, const struct node *n)
     if ((access != region_access(r) || socket) && n->path[1] && r->state != REGION_SYSTEM) {
         new.mask = NO_OP;
         if (access == ACCESS_EXCLUDE) {
-            mask_node(w, n);
+            mask_node(w, n, rule);
             new.state = REGION_HIDDEN;
             new.mask = (uint32_t)w->op_count - 1;
         } else {
@@ -343,6 +347,7 @@ static void visit_pin(struct walk *w, const struct node *n)
                                  arena_printf(w->arena, "leads to %s", n->why));
     op->dev = n->dev;
     op->ino = n->ino;
+    op->flags = n->is_link ? MOUNT_LINKED : 0;
     add_mounted(w, n->path);
 }
 
@@ -466,6 +471,14 @@ static int32_t make_holds(struct walk *w, struct plan *plan)
     return ABX_OK;
 }
 
+/* Masks that tell cost a run something: only for who asked for one. */
+static void choose_masks(struct walk *w, struct plan *plan)
+{
+    plan->reads = plan->reads && w->hides;
+    for (size_t i = 0; i < w->op_count && !plan->reads; i++)
+        w->ops[i].flags &= ~MOUNT_TELLS;
+}
+
 static int32_t check_counts(const struct walk *w, abx_error **err)
 {
     size_t held = 0;
@@ -523,6 +536,7 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
     r = check_counts(&w, err);
     if (r != ABX_OK)
         return r;
+    choose_masks(&w, plan);
     plan->mounts = w.ops;
     plan->mount_count = (uint32_t)w.op_count;
     plan->rules = w.rules;
