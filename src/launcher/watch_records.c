@@ -126,6 +126,7 @@ void watch_end(void)
     static struct watch_counts counts;
 
     counts.kind = STATUS_COUNTS;
+    counts.count = 0;
     counts.dropped = records.dropped;
     for (uint32_t i = 0; i < SLOTS; i++) {
         if (records.slots[i].count < 2)
