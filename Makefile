@@ -3,17 +3,20 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 TIME ?= 60
+MINUTES ?= 30
 BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test attacks test-asan test-tsan coverage clang macos arm64 test-kernels lint bench fuzz install uninstall deb dist static check-packages clean
+.PHONY: help build run test attacks knockout soak test-asan test-tsan coverage clang macos arm64 test-kernels lint bench fuzz install uninstall deb dist static check-packages clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
 	@echo 'make run        build, then a tour of one screen'
 	@echo 'make test       build and run all tests (TEST_ONLY=pattern selects)'
 	@echo 'make attacks    the attack cases as a table (ATTACKS="--with bwrap A28" selects)'
+	@echo 'make knockout   which attacks come through when one layer is left out, for each'
+	@echo 'make soak       mixed load for MINUTES=$(MINUTES), then: is anything left?'
 	@echo 'make test-asan  the same under AddressSanitizer and UBSan, in build-asan'
 	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
 	@echo 'make coverage   what the tests execute of the files that read foreign bytes, in build-cov'
@@ -50,6 +53,18 @@ attacks:
 	@tools/configure $(BUILD) -Dtests=enabled
 	@ninja -C $(BUILD) all tests
 	@BUILD=$(BUILD) tests/attacks/run $(ATTACKS)
+
+knockout:
+	@tools/install-deps build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) all tests
+	@BUILD=$(BUILD) tests/attacks/knockout $(KNOCKOUT)
+
+soak:
+	@tools/install-deps build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) all tests
+	@BUILD=$(BUILD) tests/soak/run --seconds $$(($(MINUTES) * 60))
 
 test-asan:
 	@tools/install-deps build test

@@ -55,10 +55,16 @@ bool judge_change(const struct look *l);
 
 /* ---- watch_records.c ---- */
 
+/* Two threads tell, of calls and of masks; each has records of its own. */
+struct recorder;
+extern struct recorder record_calls, record_reads;
+
 /* False: enough for this second; the attempt is only counted. */
-bool record_may_look(void);
+bool record_may_look(struct recorder *r);
+/* An attempt that nothing more is known about. */
+void record_drop(struct recorder *r);
 /* What is told is `path`: a path, an address, a word, or nothing. */
-void record_tell(const struct notice *n, uint32_t flags, uint32_t port, const void *path,
-                 size_t len);
+void record_tell(struct recorder *r, const struct notice *n, uint32_t flags, uint32_t port,
+                 const void *path, size_t len);
 
 #endif
