@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which back end a command gets. Inside another sandbox no namespace can be made (unless that one
- * allows it), so the inner run has Landlock, seccomp and limits, on top of all that the outer one
- * enforces: it can only narrow. What it is asked for and cannot do is refused under fallbackPolicy
- * "strict", and named under "warn". What the outer sandbox holds anyway is named once.
+ * Which back end a command gets: native, unless the configuration says otherwise.
+ *
+ *   inside another sandbox   that lets no namespace be made: Landlock, seccomp and limits, on top
+ *                            of all that the outer one enforces; it can only narrow. What it is
+ *                            asked for and cannot do is refused under fallbackPolicy "strict", and
+ *                            named under "warn". What the outer sandbox holds is named once
+ *   landlock                 the same with nothing around it, because it was asked for, or because
+ *                            start.c found that this host has no namespaces for us. What it cannot
+ *                            keep (plan/shortfalls.def) is refused, or named under "warn"
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/internal.h"
+#include "base/buf.h"
+#include "plan/shortfalls.h"
 #include "probe/enumerate.h"
 #include "probe/inside.h"
+#include "run/probe.h"
 
 static int32_t refuse(abx_command *c, const char *what, const char *hint, abx_error **err)
 {
-    char text[512];
+    int32_t r = command_cannot(c, "inside another sandbox", what, err);
 
-    if (!c->policy->strict) {
-        (void)snprintf(text, sizeof text, "inside another sandbox %s", what);
-        manager_notice(c->manager, ABX_NOTICE_WARNING, text);
-        return ABX_OK;
-    }
-    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run inside another sandbox: %s", what);
-    err_hint(err, "%s; or start the outer one with --set allowNestedNamespaces=true", hint);
+    if (r != ABX_OK)
+        err_hint(err, "%s; or start the outer one with --set allowNestedNamespaces=true", hint);
     return r;
 }
 
@@ -60,11 +64,68 @@ static int32_t check_sockets(abx_command *c, abx_error **err)
                   err);
 }
 
+/* What Landlock alone would not keep of this command's policy, in words. */
+static uint32_t find_shortfalls(const abx_command *c, struct buf *text)
+{
+    uint32_t bits = shortfalls_find(c->policy, probe_landlock_abi(),
+                                    c->layers.last[KEY_ALLOWED_DOMAINS] != NULL);
+
+    shortfalls_print(bits, text);
+    return bits;
+}
+
+int32_t command_choose_landlock(abx_command *c, abx_error **err)
+{
+    _buf_ struct buf text = { .limit = 4096 };
+    long abi = probe_landlock_abi();
+
+    if (abi < 1) {
+        int32_t r = err_sys(err, ABX_E_UNSUPPORTED, abi < 0 ? (int)abi : -EOPNOTSUPP,
+                            "run with Landlock alone");
+        err_hint(err, "`agentbox doctor` says what this host has");
+        return r;
+    }
+    if (c->policy->strict) {
+        (void)find_shortfalls(c, &text);
+        int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                            "run with Landlock alone: it cannot promise everything: %s",
+                            text.data ? text.data : "");
+        err_hint(err, "--set fallbackPolicy=warn accepts that; `agentbox doctor` says what is "
+                      "missing for the back end native");
+        return r;
+    }
+    (void)buf_puts(&text, "the sandbox is incomplete: Landlock alone, without namespaces: ");
+    c->backend = BACKEND_LANDLOCK;
+    c->shortfalls = find_shortfalls(c, &text);
+    c->plan = NULL;
+    if (text.failed)
+        return err_nomem(err);
+    manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+    return ABX_OK;
+}
+
+void command_hint_landlock(const abx_command *c, abx_error **err)
+{
+    _buf_ struct buf text = { .limit = 4096 };
+
+    if (c->policy->backend != CHOICE_AUTO || probe_landlock_abi() < 1)
+        return;
+    (void)buf_printf(&text, "%s%s--set fallbackPolicy=warn runs with Landlock alone, and then: ",
+                     abx_error_hint(*err), abx_error_hint(*err)[0] ? "; " : "");
+    (void)find_shortfalls(c, &text);
+    if (!text.failed)
+        err_hint(err, "%s", text.data);
+}
+
 int32_t command_choose_backend(abx_command *c, abx_error **err)
 {
-    c->backend = inside_is_closed() ? BACKEND_LANDLOCK : BACKEND_NATIVE;
-    if (c->backend == BACKEND_NATIVE)
+    c->backend = BACKEND_NATIVE;
+    c->shortfalls = 0;
+    if (c->policy->backend == CHOICE_NATIVE)
         return ABX_OK;
+    if (!inside_is_closed())
+        return c->policy->backend == CHOICE_LANDLOCK ? command_choose_landlock(c, err) : ABX_OK;
+    c->backend = BACKEND_INNER;
     int32_t r = check_commands(c, err);
     if (r == ABX_OK)
         r = check_network(c, err);
@@ -81,7 +142,7 @@ int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct aren
 
 void backend_notice(const abx_command *c)
 {
-    if (c->backend == BACKEND_LANDLOCK)
+    if (c->backend == BACKEND_INNER)
         manager_notice(c->manager, ABX_NOTICE_INFO,
                        "inside another sandbox: /tmp, processes and what is protected by default "
                        "are the outer one's; Landlock and seccomp narrow the rest");

@@ -16,15 +16,10 @@
 
 static int32_t refuse(abx_command *c, const char *what, const char *hint, abx_error **err)
 {
-    char text[512];
+    int32_t r = command_cannot(c, "on macOS", what, err);
 
-    if (!c->policy->strict) {
-        (void)snprintf(text, sizeof text, "on macOS %s", what);
-        manager_notice(c->manager, ABX_NOTICE_WARNING, text);
-        return ABX_OK;
-    }
-    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run on macOS: %s", what);
-    err_hint(err, "%s", hint);
+    if (r != ABX_OK)
+        err_hint(err, "%s", hint);
     return r;
 }
 
@@ -69,9 +64,25 @@ static int32_t check_network(abx_command *c, abx_error **err)
     return ABX_OK;
 }
 
+int32_t command_choose_landlock(abx_command *c, abx_error **err)
+{
+    (void)c;
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run with Landlock alone: macOS has none");
+    err_hint(err, "leave the key \"backend\" (--backend) out");
+    return r;
+}
+
+void command_hint_landlock(const abx_command *c, abx_error **err)
+{
+    (void)c;
+    (void)err;
+}
+
 int32_t command_choose_backend(abx_command *c, abx_error **err)
 {
     c->backend = BACKEND_NATIVE;
+    if (c->policy->backend == CHOICE_LANDLOCK)
+        return command_choose_landlock(c, err);
     int32_t r = check_commands(c, err);
     return r == ABX_OK ? check_network(c, err) : r;
 }

@@ -100,7 +100,7 @@ static bool is_kept_by_outer(const struct explain_context *context, const struct
 {
     const char *path = where->exists ? where->path : where->ancestor;
 
-    if (context->plan->backend != BACKEND_LANDLOCK || !path || (!where->exists && mode != W_OK) ||
+    if (context->plan->backend != BACKEND_INNER || !path || (!where->exists && mode != W_OK) ||
         can_open(path, where->exists ? mode : W_OK | X_OK))
         return false;
     *says = (struct explain_answer){
@@ -135,6 +135,37 @@ static void add_permissions(const struct explain_context *context, const struct 
     };
 }
 
+/*
+ * Without mounts an exception costs the directories above it (probe/enumerate.c): what the view
+ * would allow there no rule grants.
+ */
+static void add_enumeration(const struct explain_context *context, const struct resolved *where,
+                            int mode, struct explain_answer *says)
+{
+    const struct plan *plan = context->plan;
+    const uint32_t grant = mode == W_OK ? GRANT_CHANGE : mode == X_OK ? GRANT_EXEC : GRANT_FILES;
+    const char *path = where->exists ? where->path : where->ancestor;
+
+    if (plan->backend == BACKEND_NATIVE || !says->allowed || !path ||
+        (!where->exists && mode != W_OK) || (where->is_dir && mode == R_OK))
+        return;
+    for (uint32_t i = 0; i < plan->rule_count; i++)
+        if ((plan->rules[i].grant == grant || plan->rules[i].grant == GRANT_DEVICE ||
+             plan->rules[i].grant == GRANT_WRITE) &&
+            path_is_beneath(path, plan->rules[i].path))
+            return;
+    *says = (struct explain_answer){
+        .allowed = false,
+        .rule = "landlock",
+        .origin = "built-in",
+        .source = "",
+        .grant = "",
+        .grant_path = "",
+        .note = "without namespaces, beside what is protected or hidden nothing can be made or "
+                "removed, and only what was there at the start is granted",
+    };
+}
+
 /* A link that the run does not see leads it nowhere: then the answer is about the link. */
 static const struct pin_fact *find_hidden_link(const struct view *view,
                                                const struct resolved *where)
@@ -146,14 +177,15 @@ static const struct pin_fact *find_hidden_link(const struct view *view,
 }
 
 int32_t explain_resolved(const struct explain_context *context, enum explain_operation operation,
-                         struct resolved *where, struct arena *arena, struct explain_answer *ret,
-                         abx_error **err)
+                         enum explain_making making, struct resolved *where, struct arena *arena,
+                         struct explain_answer *ret, abx_error **err)
 {
     const struct pin_fact *hidden = find_hidden_link(&context->view, where);
 
     if (hidden)
         *where = (struct resolved){ .path = hidden->path, .exists = true };
-    const struct explain_path path = { where->path, where->exists, where->is_dir, where->ancestor };
+    const struct explain_path path = { where->path, where->exists, where->is_dir, where->ancestor,
+                                       making };
     return explain_path(context, operation, &path, arena, ret, err);
 }
 
@@ -178,13 +210,15 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
         r = view_make(c->plan, &a->arena, &context.view, err);
     if (r != ABX_OK)
         return r;
-    r = explain_resolved(&context, operations[operation].operation, &where, &a->arena, &a->says,
-                         err);
+    r = explain_resolved(&context, operations[operation].operation, EXPLAIN_ANYTHING, &where,
+                         &a->arena, &a->says, err);
     if (r == ABX_OK && exec)
         r = explain_command(&context, name, where.path, &a->arena, &a->says, err);
     a->target = where.path;
     if (r == ABX_OK && is_kept_by_outer(&context, &where, operations[operation].access, &a->says))
         return ABX_OK;
+    if (r == ABX_OK)
+        add_enumeration(&context, &where, operations[operation].access, &a->says);
     if (r == ABX_OK && is_of_a_process(where.path))
         a->says.note =
             "inside, /proc has the run's own processes; the answer is about this entry, not "
@@ -237,18 +271,21 @@ static int32_t split_host(const char *text, abx_answer *a, abx_error **err)
 /* Without a network namespace there are two modes: none, and that of the sandbox around. */
 static void explain_inner_network(const abx_command *c, struct explain_answer *ret)
 {
-    bool shared = c->policy->network == NETWORK_ALLOWED;
+    bool shared = c->policy->network == NETWORK_ALLOWED, inner = c->backend == BACKEND_INNER;
 
     *ret = (struct explain_answer){
         .allowed = shared,
-        .rule = shared ? "network.mode allowed" : "outer sandbox",
+        .rule = shared  ? "network.mode allowed"
+                : inner ? "outer sandbox"
+                        : "landlock",
         .origin = shared ? origin_name(c->policy->network_origin) : "host",
         .source = "",
         .grant = shared ? "" : "--network allowed",
         .grant_path = "",
-        .note = shared ? "as far as the sandbox around this one lets it through"
-                       : "inside another sandbox a run has no network, or all that the outer one "
-                         "has",
+        .note = !inner   ? "without namespaces a run has no network, or all that the host has"
+                : shared ? "as far as the sandbox around this one lets it through"
+                         : "inside another sandbox a run has no network, or all that the outer one "
+                           "has",
     };
 }
 
@@ -271,7 +308,7 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
     int32_t r = split_host(target, a, err);
     if (r != ABX_OK)
         return r;
-    if (c->backend == BACKEND_LANDLOCK) {
+    if (c->backend != BACKEND_NATIVE) {
         explain_inner_network(c, &a->says);
         return ABX_OK;
     }

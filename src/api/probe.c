@@ -19,6 +19,10 @@
 #include "run/cgroup.h"
 #include "run/probe.h"
 
+#ifndef ABX_DATADIR /* of the analysers, which do not know the build */
+#define ABX_DATADIR "/usr/share"
+#endif
+
 static bool file_says(const char *path, const char *text)
 {
     _buf_ struct buf b = { .limit = 256 };
@@ -30,8 +34,9 @@ static bool file_says(const char *path, const char *text)
 static const char *userns_hint(void)
 {
     if (file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
-        return "AppArmor lets only named programs make user namespaces; as root: sysctl "
-               "kernel.apparmor_restrict_unprivileged_userns=0";
+        return "AppArmor lets only named programs make user namespaces; as root: cp " ABX_DATADIR
+               "/agentbox/apparmor /etc/apparmor.d/agentbox && apparmor_parser -r "
+               "/etc/apparmor.d/agentbox";
     if (file_says("/proc/sys/kernel/unprivileged_userns_clone", "0"))
         return "user namespaces are for root only here; as root: sysctl "
                "kernel.unprivileged_userns_clone=1";
@@ -149,7 +154,8 @@ static void fill(abx_report *r, const struct probe_facts *f)
     const uint32_t few = LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP);
     const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
     r->native = (probe_layers(f) & all) == all;
-    r->inner = r->inner && (probe_layers(f) & few) == few;
+    r->landlock = (probe_layers(f) & few) == few;
+    r->inner = r->inner && r->landlock;
     r->notify = f->items[PROBE_NOTIFY].error == 0;
 }
 

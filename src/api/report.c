@@ -20,7 +20,9 @@ struct report_row *report_add(abx_report *r, const char *name, int32_t status)
 
 const char *abx_report_backend(const abx_report *r)
 {
-    return r && r->native ? "native" : r && r->inner ? "landlock" : "none";
+    if (!r)
+        return "none";
+    return r->native ? "native" : r->landlock ? "landlock" : "none";
 }
 
 const char *abx_report_monitor(const abx_report *r)

@@ -16,7 +16,7 @@ struct report_row {
 };
 
 struct abx_report {
-    bool native, notify;
+    bool native, landlock, notify;
     bool inner; /* in another sandbox that lets no namespace be made */
     struct report_row rows[REPORT_ROWS];
     size_t count;

@@ -5,6 +5,7 @@
 
 #include "api/internal.h"
 #include "base/json.h"
+#include "plan/shortfalls.h"
 
 #define EXIT_TIMED_OUT 124
 
@@ -65,8 +66,9 @@ int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required
     r->system_ns = run->end.system_ns;
     r->max_rss = run->end.max_rss;
     r->layers = run->start.layers;
-    r->monitor = run->start.value != 0;
-    r->reads = r->monitor && run->watch.level == WATCH_LEARN;
+    r->shortfalls = run->shortfalls;
+    r->monitor = run->start.value & STATUS_WATCHED;
+    r->reads = (r->monitor && run->watch.level == WATCH_LEARN) || (run->start.value & STATUS_READS);
     r->sandboxed = required != 0 && (required & ~r->layers) == 0;
     for (uint32_t i = 0, n = 0; i < LAYER_NAME_COUNT; i++)
         if (r->layers & LAYER_BIT(i))
@@ -217,6 +219,12 @@ static void put_result(struct json *j, const abx_result *r)
     json_array(j);
     for (size_t i = 0; r->enforced[i]; i++)
         json_str(j, r->enforced[i]);
+    json_array_end(j);
+    json_key(j, "gaps");
+    json_array(j);
+    for (uint32_t i = 0; i < SHORTFALL_COUNT; i++)
+        if (r->shortfalls & UINT32_C(1) << i)
+            json_str(j, shortfall_name(i));
     json_array_end(j);
     json_key(j, "monitor");
     json_str(j, abx_result_monitor(r));

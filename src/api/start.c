@@ -7,8 +7,9 @@
  *
  * Two things make a second attempt: the tree changed between planning and mounting (another run's
  * placeholders came or went), then the plan is made anew; and a layer is missing on this host while
- * fallbackPolicy is "warn", then the host is probed and the plan cut down to what there is. Under
- * "strict" a missing layer is the end.
+ * fallbackPolicy is "warn", then the host is probed. Where it has no view of files for us, the plan
+ * is made anew for Landlock alone (backend.c), otherwise cut down to what there is. Under "strict"
+ * a missing layer is the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,12 +85,33 @@ static uint32_t available_layers(const struct probe_facts *facts)
     return bits;
 }
 
+/* The plan without the layers that are not available; false: nothing is gained. */
+static bool cut_down(abx_command *c, uint32_t layers)
+{
+    char text[256] = "the sandbox is incomplete on this host; missing:";
+
+    struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
+    if (!less)
+        return false;
+    *less = *c->plan;
+    less->layers = layers;
+    if ((less->required & ~layers) & LAYER_BIT(LAYER_NETNS))
+        plan_go_offline(c->policy, less);
+    for (uint32_t i = 0; i < LAYER_COUNT; i++) {
+        size_t used = strlen(text);
+        if ((less->required & ~layers) & LAYER_BIT(i))
+            (void)snprintf(text + used, sizeof text - used, " %s", layer_names[i]);
+    }
+    manager_notice(c->manager, ABX_NOTICE_WARNING, text);
+    c->plan = less;
+    return true;
+}
+
 /* fallbackPolicy warn: true if there is less to try. */
 static bool reduce_plan(abx_command *c, struct arena *arena)
 {
-    struct probe_facts facts;
-    char text[256] = "the sandbox is incomplete on this host; missing:";
     const char *const *dirs = c->plan ? state_directories(arena, c->facts->home) : NULL;
+    struct probe_facts facts;
 
     if (c->policy->strict || !dirs)
         return false;
@@ -99,23 +121,22 @@ static bool reduce_plan(abx_command *c, struct arena *arena)
     uint32_t layers = c->plan->layers & available_layers(&facts);
     if (layers == c->plan->layers)
         return false;
-    struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
-    if (!less)
-        return false;
-    *less = *c->plan;
-    less->layers = layers;
-    if ((less->required & ~layers) & LAYER_BIT(LAYER_NETNS))
-        plan_go_offline(c->policy, less);
-    if (!(layers & LAYER_BIT(LAYER_MOUNTS)))
-        less->hold_count = 0;
-    for (uint32_t i = 0; i < LAYER_COUNT; i++) {
-        size_t used = strlen(text);
-        if ((less->required & ~layers) & LAYER_BIT(i))
-            (void)snprintf(text + used, sizeof text - used, " %s", layer_names[i]);
-    }
-    manager_notice(c->manager, ABX_NOTICE_WARNING, text);
-    c->plan = less;
-    return true;
+    if (layers & LAYER_BIT(LAYER_MOUNTS))
+        return cut_down(c, layers);
+    /* Something must stand around the files. */
+    return c->policy->backend == CHOICE_AUTO && (layers & LAYER_BIT(LAYER_LANDLOCK)) &&
+           command_choose_landlock(c, NULL) == ABX_OK;
+}
+
+/* Whether the first step into a sandbox of our own was refused. */
+static bool is_closed_host(const struct run *run)
+{
+    static const char *const first[] = { "namespaces", "identity", "prepare", "netns", "loopback" };
+
+    for (size_t i = 0; run->failed && i < ARRAY_LEN(first); i++)
+        if (strcmp(run->failure.step, first[i]) == 0)
+            return true;
+    return false;
 }
 
 static int32_t open_cwd(const abx_command *c, int *ret_fd, abx_error **err)
@@ -170,6 +191,7 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
 static void forget_plan(abx_command *c, struct run *run)
 {
     c->required = c->plan->required;
+    run->shortfalls = c->shortfalls;
     run->cpu_seconds = c->policy->max_cpu_seconds;
     command_keep_plan(c, run);
     c->policy = NULL;
@@ -206,6 +228,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
             forget_plan(c, run);
             return code;
         }
+        bool closed = code == ABX_E_SANDBOX && is_closed_host(run);
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);
         run_done(run, NULL);
@@ -217,6 +240,8 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
             reduced = true;
             continue;
         }
+        if (closed && c->policy->strict && why)
+            command_hint_landlock(c, &why);
         if (err)
             *err = TAKE_PTR(why);
         return code;

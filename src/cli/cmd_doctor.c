@@ -20,10 +20,19 @@ static void print_row(const abx_report *r, size_t i)
         (void)printf("          hint: %s\n", abx_report_layer_hint(r, i));
 }
 
+/* Whether a run starts here, under the strict policy. */
+static bool is_whole(const abx_report *r)
+{
+    const char *backend = abx_report_backend(r);
+
+    return str_eq(backend, "native") || (str_eq(backend, "landlock") && abx_inside() == 1);
+}
+
 static int print_text(const abx_report *r)
 {
     const char *backend = abx_report_backend(r);
-    bool native = str_eq(backend, "native"), inner = str_eq(backend, "landlock");
+    bool native = str_eq(backend, "native"), landlock = str_eq(backend, "landlock");
+    bool inner = landlock && is_whole(r);
 
     (void)printf("agentbox %s\n\n", abx_version());
     for (size_t i = 0; i < abx_report_layers(r); i++)
@@ -32,15 +41,17 @@ static int print_text(const abx_report *r)
                  native  ? "native, all layers"
                  : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
                            "no hosts\nchosen anew, no guards and wrappers of commands"
-                         : "none: a layer is missing");
+                 : landlock ? "landlock, which cannot promise everything"
+                            : "none: a layer is missing");
     if (!native && !inner)
-        (void)printf("`agentbox run` refuses to start here. To run with what there is: "
-                     "--set fallbackPolicy=warn\n");
+        (void)printf("`agentbox run` refuses to start here%s. To run with what there is: "
+                     "--set fallbackPolicy=warn\n",
+                     landlock ? ", and says what would not hold" : "");
     (void)printf("Monitor: %s.\n",
                  str_eq(abx_report_monitor(r), "notify")
                      ? "notify, refusals are explained; refused reads only with --set monitor=learn"
                      : "none: the kernel, or a sandbox around us, gives no notifications");
-    return native || inner ? 0 : 1;
+    return is_whole(r) ? 0 : 1;
 }
 
 CLI_COMMAND(doctor)
@@ -60,7 +71,7 @@ CLI_COMMAND(doctor)
     } else if (abx_report_json(report, &text, &err) == ABX_OK) {
         (void)fputs(text, stdout);
         abx_free(text);
-        code = str_eq(abx_report_backend(report), "none") ? 1 : 0;
+        code = is_whole(report) ? 0 : 1;
     } else {
         code = cli_fail(err);
     }

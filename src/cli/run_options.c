@@ -34,7 +34,7 @@ const size_t run_option_count = ARRAY_LEN(run_options);
 
 /* Values that are known only when the command exists. */
 struct pending {
-    const char *shell_text, *cwd, *timeout, *backend, *config, *settings, *approve, *log;
+    const char *shell_text, *cwd, *timeout, *config, *settings, *approve, *log;
     bool no_config;
 };
 
@@ -56,9 +56,6 @@ static bool read_special(struct run_options *o, struct pending *p, int id, const
         break;
     case OPTION_TIMEOUT:
         p->timeout = value;
-        break;
-    case OPTION_BACKEND:
-        p->backend = value;
         break;
     case OPTION_APPROVE:
         p->approve = value;
@@ -159,8 +156,6 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
 
     if (p->timeout && (!str_to_duration(p->timeout, &ns) || ns < NSEC_PER_MSEC))
         return cli_misuse("write 30s, 500ms, 5m or 1h", "--timeout '%s' is not a time", p->timeout);
-    if (p->backend && !str_eq(p->backend, "auto") && !str_eq(p->backend, "native"))
-        return cli_misuse("auto or native", "--backend '%s' is not known", p->backend);
     if (p->approve && !approver_mode(p->approve, &o->approver.mode))
         return cli_misuse("ask, deny or yes", "--approve '%s' is not known", p->approve);
     if (p->cwd && abx_command_set_cwd(o->command, p->cwd, err) != ABX_OK)

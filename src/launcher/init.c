@@ -10,8 +10,9 @@
  *   time is up, or the host is gone  everything is killed
  *   a call of the command is watched it is looked at and goes on (watch.c)
  *
- * Signals that come from inside (their sender has a pid here) are ignored: the command cannot make
- * pid 1 do anything. It is not dumpable and in another Landlock domain, so it cannot be traced.
+ * Signals that come from inside (their sender has a pid here and is not the keeper) are ignored:
+ * the command cannot make pid 1 do anything. It is not dumpable and in another Landlock domain, so
+ * it cannot be traced.
  */
 #include <asm/poll.h>
 #include <asm/signal.h>
@@ -51,7 +52,8 @@ static void kill_all(struct init *in)
     if (in->l->plan.layers & LAYER_BIT(LAYER_PIDNS))
         (void)TRY2(__NR_kill, -1, SIGKILL); /* all but ourselves */
     else
-        stray_kill(in->command); /* -1 would be every process of the user */
+        /* -1 would be every process of the user; a group that was reaped may be another's. */
+        stray_kill(in->ended ? 0 : in->command);
 }
 
 static void on_signal(struct init *in, int sig)
@@ -122,6 +124,14 @@ static void on_watched(struct init *in, short events)
     }
 }
 
+/* Host or keeper are gone. In a pid namespace the kernel kills everything inside with us. */
+static ATTR_NORETURN void give_up(struct init *in)
+{
+    if (in->l->keeper)
+        reap_rest(in);
+    launcher_exit(EXIT_SETUP);
+}
+
 /* True: there are signals, children among them. */
 static bool wait_for_work(struct init *in)
 {
@@ -141,7 +151,7 @@ static bool wait_for_work(struct init *in)
     }
     (void)TRY5(__NR_ppoll, fds, 3, timed ? &left : 0, 0, 0);
     if (fds[1].revents)
-        launcher_exit(EXIT_SETUP); /* the kernel kills everything inside with us */
+        give_up(in);
     if (timed && now_ns() >= in->deadline) {
         in->timed_out = !in->warned;
         kill_all(in);
@@ -161,8 +171,10 @@ static int supervise(struct init *in)
         if (!wait_for_work(in))
             continue;
         while ((sig = signals_next(&sender)) != 0)
-            if (sig != SIGCHLD && sender == 0)
+            if (sig != SIGCHLD && sender == (uint32_t)in->l->keeper)
                 on_signal(in, sig);
+        if (in->l->keeper && TRY0(__NR_getppid) != in->l->keeper)
+            give_up(in);
         alone = reap(in);
     }
     if (!alone) /* killing all means looking at every process of the machine */
@@ -243,7 +255,8 @@ void init_run(struct launch *l)
     sys_fault_disarm();
     l->enforced = l->plan.layers;
     report_started(l);
-    watch_begin(l);
+    if (l->notify_fd >= 0)
+        watch_begin(l);
 
     struct init in = {
         .l = l,

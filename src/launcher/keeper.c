@@ -4,7 +4,8 @@
  * the sandbox by a moment (placeholders), and it is the one whose death takes the sandbox along
  * (PDEATHSIG in pid 1: this process has one thread, so that signal is exact).
  *
- *   host gone (lifeline closes)   -> pid 1 is killed, and with it every process inside
+ *   host gone (lifeline closes)   -> pid 1 is killed, and with it every process inside; without a
+ *                                    pid namespace what pid 1 leaves comes to us and is killed
  *   pid 1 gone                    -> placeholders are removed, its exit code is passed on
  *   a signal for the command      -> passed to pid 1, which knows whom it is for
  */
@@ -61,6 +62,7 @@ static long start_init(struct launch *l, bool cgroup)
             return r;
     }
     l->object = "namespaces";
+    l->keeper = l->plan.layers & LAYER_BIT(LAYER_PIDNS) ? 0 : (int)TRY0(__NR_getpid);
     long pid = clone_init(&l->plan, cgroup);
     if (pid == 0) {
         sys_fault_role(ROLE_INIT);
@@ -119,6 +121,27 @@ static void remove_cgroup(const char *name)
         (void)TRY3(__NR_unlinkat, LAUNCH_FD_PARENT, name, remove_directory);
 }
 
+/* Without a pid namespace: orphans come to pid 1, and to us when that is gone. */
+static long adopt(const struct plan *p)
+{
+    if (p->layers & LAYER_BIT(LAYER_PIDNS))
+        return 0;
+    return SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+static void end_strays(const struct plan *p)
+{
+    int status;
+    long pid;
+
+    if (p->layers & LAYER_BIT(LAYER_PIDNS))
+        return;
+    do {
+        stray_kill(0);
+        pid = TRY4(__NR_wait4, -1, &status, 0, 0);
+    } while (pid > 0 || pid == -EINTR);
+}
+
 int keeper_run(struct launch *l, const char *cgroup)
 {
     struct holds holds = { .registry = -1 };
@@ -127,6 +150,8 @@ int keeper_run(struct launch *l, const char *cgroup)
     long r = sys_skips("descriptors") ? 0 : SYS3(__NR_close_range, LAUNCH_FD_FREE, ~0u, 0);
     if (r >= 0)
         r = signals_open();
+    if (r >= 0)
+        r = adopt(&l->plan);
 
     (void)TRY0(__NR_setsid); /* fails for a group leader; pid 1 makes its own session anyway */
     if (r >= 0) {
@@ -146,6 +171,7 @@ int keeper_run(struct launch *l, const char *cgroup)
         file_close(fd);
 
     int code = watch((int)r, &holds);
+    end_strays(&l->plan);
     hold_release(&holds);
     remove_cgroup(cgroup);
     return code;

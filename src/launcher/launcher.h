@@ -25,6 +25,7 @@ void command_release_stack(void); /* once that has returned */
 int probe_run(void);
 /* Without a pid namespace: kills the command's group and every process that is our child by now. */
 void stray_kill(int group);
+long stray_ready(struct launch *l); /* 0, or -errno: they could not be found */
 
 /* ---- plan.c: the plan, delivered ---- */
 long plan_receive(struct launch *l);
@@ -69,6 +70,9 @@ void watch_end(void);       /* how often it was what */
  */
 size_t watch_name(const struct notice *n, int dir, const char *given, char *to);
 void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len);
+
+/* ---- masks.c: masks that tell who looked ---- */
+long masks_serve(struct launch *l);
 
 /* ---- sockets.c: sockets of the host that the plan names ---- */
 long sockets_open(struct launch *l);

@@ -87,11 +87,18 @@ static long step_guard(struct launch *l)
     if (!(l->plan.layers & LAYER_BIT(LAYER_PIDNS))) {
         l->object = "subreaper"; /* orphans come to us, as they would to a real pid 1 */
         r = SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        if (r >= 0)
+            r = stray_ready(l);
         if (r < 0)
             return r;
     }
     l->object = "parent death signal";
-    return SYS5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    /* Without a namespace to die with pid 1, it is told and ends the others first (init.c). */
+    r = SYS5(__NR_prctl, PR_SET_PDEATHSIG, l->keeper ? SIGALRM : SIGKILL, 0, 0, 0);
+    if (r < 0 || !l->keeper)
+        return r;
+    l->object = "keeper";
+    return TRY0(__NR_getppid) == l->keeper ? 0 : -ESRCH;
 }
 
 /* clang-format off */
@@ -116,6 +123,7 @@ static const struct step steps[] = {
     { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */
     { "guard",      LAYER_COUNT,    step_guard       },
     { "enclose",    LAYER_LANDLOCK, landlock_enclose },
+    { "masks",      LAYER_MOUNTS,   masks_serve      }, /* a thread: shut in as pid 1 is */
 };
 /* clang-format on */
 

@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ending a tree of processes without a pid namespace (fallbackPolicy warn on a host without one).
- * As a subreaper we become the parent of every orphan, so killing our children again and again
- * until there are none ends the whole tree, also those that left the command's group and session.
+ * Ending a tree of processes without a pid namespace (the back end Landlock). As a subreaper we
+ * become the parent of every orphan, so killing our children again and again until there are none
+ * ends the whole tree, also those that left the command's group and session. Their numbers are
+ * theirs until we have waited for them, so nobody else is hit.
  */
 #include <asm/signal.h>
 
 #include "launcher/launcher.h"
 
 #define CHILDREN_BYTES 4096
+#define CHILDREN_FILE  "/proc/thread-self/children"
+
+static long open_children(void)
+{
+    return TRY4(__NR_openat, SYS_AT_FDCWD, CHILDREN_FILE, SYS_O_RDONLY | SYS_O_CLOEXEC, 0);
+}
+
+long stray_ready(struct launch *l)
+{
+    l->object = CHILDREN_FILE;
+    long fd = open_children();
+    if (fd >= 0)
+        file_close((int)fd);
+    return fd < 0 ? fd : 0;
+}
 
 void stray_kill(int group)
 {
     char text[CHILDREN_BYTES];
-    long fd = TRY4(__NR_openat, SYS_AT_FDCWD, "/proc/thread-self/children",
-                   SYS_O_RDONLY | SYS_O_CLOEXEC, 0);
+    long fd = open_children();
     long n = fd < 0 ? 0 : TRY3(__NR_read, fd, text, sizeof text - 1);
 
     if (group > 1)

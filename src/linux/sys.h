@@ -145,6 +145,7 @@ long sys_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void
 #define SYS_O_CREAT       0100
 #define SYS_O_EXCL        0200
 #define SYS_O_NOCTTY      0400
+#define SYS_O_TRUNC       01000
 #define SYS_O_CLOEXEC     02000000
 #define SYS_O_PATH        010000000
 #if defined(__aarch64__)
@@ -155,7 +156,7 @@ long sys_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void
 #define SYS_O_NOFOLLOW  0400000
 #endif
 
-/* ---- text and memory (linux/text.c) ---- */
+/* ---- text and memory (linux/text.c, memory.c) ---- */
 
 void *memcpy(void *to, const void *from, size_t len);
 void *memset(void *to, int byte, size_t len);
@@ -189,6 +190,8 @@ long file_identify(int fd, struct file_id *ret);
 /* The same by one name below dirfd, which may be a symlink itself: for looking again, not for
  * opening. */
 long file_identify_at(int dirfd, const char *name, struct file_id *ret);
+/* … by what the kernel knows without asking the file system; name "": dirfd itself. */
+long file_identify_cached_at(int dirfd, const char *name, struct file_id *ret);
 /* Writes text to an existing file relative to dirfd. */
 long file_write(int dirfd, const char *path, const char *text);
 void file_close(int fd);

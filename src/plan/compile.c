@@ -119,7 +119,7 @@ uint32_t plan_layers(const struct policy *policy, uint32_t backend)
 {
     uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
-    if (backend == BACKEND_LANDLOCK)
+    if (backend != BACKEND_NATIVE)
         return LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_LIMITS);
     if (policy->network == NETWORK_ALLOWED)
         layers &= ~LAYER_BIT(LAYER_NETNS);
@@ -132,20 +132,22 @@ uint32_t plan_layers(const struct policy *policy, uint32_t backend)
 static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
-    bool inner = request->backend == BACKEND_LANDLOCK;
+    bool bare = request->backend != BACKEND_NATIVE; /* no namespaces */
     struct seccomp_options options = {
         .unix_sockets = policy->unix_sockets,
-        .named = policy->named_count && !policy->unix_sockets && !policy->nested && !inner,
-        .nested = policy->nested && !inner, /* the outer one's filter decides */
-        .offline = inner && policy->network != NETWORK_ALLOWED,
+        .named = policy->named_count && !policy->unix_sockets && !policy->nested && !bare,
+        .nested = policy->nested && !bare, /* inside another sandbox its filter decides */
+        .offline = bare && policy->network != NETWORK_ALLOWED,
         .deaf = !policy->local_binding,
     };
 
     plan->backend = request->backend;
     plan->layers = plan->required = plan_layers(policy, request->backend);
+    if (request->backend == BACKEND_LANDLOCK)
+        plan->required = plan_layers(policy, BACKEND_NATIVE);
     plan->network_shared = policy->network == NETWORK_ALLOWED;
-    plan->proxied = !inner && policy->network == NETWORK_FILTERED;
-    plan->publishes = policy->port_count > 0 && policy->network != NETWORK_ALLOWED && !inner;
+    plan->proxied = !bare && policy->network == NETWORK_FILTERED;
+    plan->publishes = policy->port_count > 0 && policy->network != NETWORK_ALLOWED && !bare;
     plan->tty = request->tty;
     plan->nested = policy->nested;
     plan->map_all_ids = facts->is_root;
@@ -158,16 +160,16 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     plan->named = options.named;
     seccomp_program(&options, &plan->filter);
     /*
-     * Who may make namespaces may have paths that mean something else, and listeners of its own. In
-     * another sandbox without a view of our own there is nothing to compare a path with.
+     * Who may make namespaces may have paths that mean something else, and listeners of its own.
+     * Without a view of our own there is nothing to compare a path with.
      */
-    options.watch = policy->nested || inner ? WATCH_OFF : policy->watch;
+    options.watch = policy->nested || bare ? WATCH_OFF : policy->watch;
     if (options.named)
         options.watch = MAX_OF(options.watch, (uint32_t)WATCH_WRITES); /* pid 1 must be asked */
     plan->watch = options.watch;
     if (options.watch)
         seccomp_program(&options, &plan->watch_filter);
-    seccomp_init_program(options.named, &plan->init_filter);
+    plan->reads = plan->watch == WATCH_FULL; /* learning sees every open */
 }
 
 void plan_go_offline(const struct policy *policy, struct plan *plan)
@@ -181,15 +183,16 @@ void plan_go_offline(const struct policy *policy, struct plan *plan)
 
     plan->proxied = plan->publishes = 0;
     plan->watch = WATCH_OFF; /* its filter would let the calls through */
+    plan->reads = 0;
     seccomp_program(&options, &plan->filter);
 }
 
 /*
- * Inside another sandbox, what is protected or hidden by default is so already, by the outer one.
- * What is left are grants and the rules of people.
+ * Without mounts no program can be covered. Inside another sandbox, what is protected or hidden by
+ * default is so already, by the outer one: what is left are grants and the rules of people.
  */
-static int32_t take_own_facts(const struct facts *facts, struct arena *arena, struct facts *ret,
-                              abx_error **err)
+static int32_t take_own_facts(const struct facts *facts, bool inner, struct arena *arena,
+                              struct facts *ret, abx_error **err)
 {
     struct path_fact *own = arena_alloc(arena, facts->path_count + 1, sizeof *own);
 
@@ -199,7 +202,7 @@ static int32_t take_own_facts(const struct facts *facts, struct arena *arena, st
     ret->paths = own;
     ret->path_count = ret->target_count = ret->command_count = 0;
     for (size_t i = 0; i < facts->path_count; i++)
-        if (facts->paths[i].rule->origin != ORIGIN_BUILTIN ||
+        if (!inner || facts->paths[i].rule->origin != ORIGIN_BUILTIN ||
             facts->paths[i].rule->access == ACCESS_RW)
             own[ret->path_count++] = facts->paths[i];
     return ABX_OK;
@@ -221,18 +224,19 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
 
     set_scalars(policy, facts, request, plan);
     struct facts own;
-    if (request->backend == BACKEND_LANDLOCK) {
-        r = take_own_facts(facts, arena, &own, err);
+    if (request->backend != BACKEND_NATIVE) {
+        r = take_own_facts(facts, request->backend == BACKEND_INNER, arena, &own, err);
         facts = &own;
     }
     if (r == ABX_OK)
         r = mounts_compile(policy, facts, arena, plan, err);
-    if (request->backend == BACKEND_LANDLOCK)
+    seccomp_init_program(plan->named, plan->reads, &plan->init_filter);
+    if (request->backend != BACKEND_NATIVE)
         plan->hold_count = 0; /* names that must stay absent: what is above them grants nothing */
     if (r == ABX_OK)
         r = limits_compile(policy, facts, arena, plan, err);
-    if (request->backend == BACKEND_LANDLOCK)
-        plan->pid_max = 0; /* the pid namespace is the outer one's */
+    if (request->backend != BACKEND_NATIVE)
+        plan->pid_max = 0; /* the pid namespace is another's */
     if (r == ABX_OK)
         r = set_env(policy, facts, request, arena, plan, err);
     if (r == ABX_OK)

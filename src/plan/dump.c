@@ -13,7 +13,7 @@
 
 const char *plan_backend_name(uint32_t backend)
 {
-    return backend == BACKEND_LANDLOCK ? "landlock" : "native";
+    return backend == BACKEND_NATIVE ? "native" : "landlock";
 }
 
 const char *plan_layer_name(uint32_t layer)
@@ -81,7 +81,7 @@ static const struct {
 } mount_flags[] = {
     { MOUNT_SEAL, "sealed" },   { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
     { MOUNT_CWD, "cwd" },       { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
-    { MOUNT_SOCKET, "socket" },
+    { MOUNT_SOCKET, "socket" }, { MOUNT_LINKED, "symlink" },    { MOUNT_TELLS, "tells" },
 };
 
 static void put_escaped(struct buf *b, const char *s)
@@ -113,9 +113,10 @@ static void text_mounts(const struct plan *p, struct buf *b)
 
 static void text_namespaces(const struct plan *p, struct buf *b)
 {
-    if (p->backend == BACKEND_LANDLOCK) {
-        (void)buf_printf(b, "namespaces: those of the sandbox around\n  network   %s\n",
-                         p->network_shared ? "its" : "none");
+    if (p->backend != BACKEND_NATIVE) {
+        const bool inner = p->backend == BACKEND_INNER;
+        (void)buf_printf(b, "namespaces: those of the %s\n  network   %s\n",
+                         inner ? "sandbox around" : "host", p->network_shared ? "its" : "none");
         return;
     }
     (void)buf_printf(b, "namespaces:\n  user      uid %u, gid %u%s\n", p->uid, p->gid,
@@ -166,8 +167,9 @@ static void dump_text(const struct plan *p, struct buf *b)
             put_escaped(b, p->holds[i].names[j]);
             (void)buf_putc(b, '\n');
         }
-    if (p->backend == BACKEND_LANDLOCK) {
-        (void)buf_puts(b, "mounts: those of the sandbox around\n");
+    if (p->backend != BACKEND_NATIVE) {
+        (void)buf_printf(b, "mounts: those of the %s\n",
+                         p->backend == BACKEND_INNER ? "sandbox around" : "host");
     } else {
         (void)buf_puts(b, "mounts: (everything else is read-only)\n");
         text_mounts(p, b);
@@ -345,7 +347,7 @@ int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, 
         int32_t r = err_new(err, ABX_E_INVALID, "print the plan as '%.64s': unknown format",
                             format);
         err_subject(err, format);
-        err_hint(err, "text, json or seatbelt");
+        err_hint(err, "text, json, bwrap or seatbelt");
         return r;
     }
     return out->failed ? err_nomem(err) : ABX_OK;

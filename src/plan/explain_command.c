@@ -12,7 +12,7 @@
 static bool rule_counts(const struct explain_context *context, const struct policy_command *rule,
                         const struct target_fact *target, const char *name, const char *path)
 {
-    if (context->plan->backend == BACKEND_LANDLOCK)
+    if (context->plan->backend != BACKEND_NATIVE)
         return rule->kind == COMMAND_BLOCK;
     if (str_eq(rule->name, name))
         return true;

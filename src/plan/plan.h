@@ -34,8 +34,9 @@ enum plan_layer {
 /* How a plan is carried out. */
 enum plan_backend {
     BACKEND_NATIVE,   /* namespaces, mounts, Landlock, seccomp */
-    BACKEND_LANDLOCK, /* inside another sandbox, which lets no namespace be made: it holds, and
-                       * Landlock and seccomp narrow it further */
+    BACKEND_LANDLOCK, /* Landlock and seccomp alone, where no namespace can be made; what they
+                       * cannot keep is in shortfalls.def */
+    BACKEND_INNER,    /* the same inside another sandbox, which holds: it is narrowed further */
 };
 
 /*
@@ -66,6 +67,8 @@ enum mount_kind {
 #define MOUNT_WRITABLE 0x10u
 #define MOUNT_HELD     0x20u /* BIND_RO: a placeholder that the host makes for the run */
 #define MOUNT_SOCKET   0x40u /* BIND_RO: a socket of the host that pid 1 connects (named) */
+#define MOUNT_TELLS    0x80u /* MASK_*: says who looked, if it can (reads) */
+#define MOUNT_LINKED   0x100u /* PIN: the entry is a symlink */
 
 struct mount_op {
     uint32_t kind; /* enum mount_kind */
@@ -98,14 +101,16 @@ struct landlock_rule {
 
 /*
  * What a wrapper knows, in its own program file (linux/wrap.c): words, each with its NUL. The real
- * program's path, its name, the private /tmp or "", then for each rule the command's name and
- * WRAP_BLOCK, WRAP_GUARD with the guard's name, or WRAP_SCRIPT with the script's path.
+ * program's path, its name, the private /tmp or "", the host's writable roots in it and "", then
+ * for each rule the command's name and WRAP_BLOCK, WRAP_GUARD with the guard's name, or WRAP_SCRIPT
+ * with the script's path.
  */
-#define WRAP_BLOCK  'b'
-#define WRAP_GUARD  'g'
-#define WRAP_SCRIPT 's'
-#define WRAP_MAGIC  UINT32_C(0x50415257)
-#define WRAP_EMPTY  UINT32_C(0x45584241) /* the slot of a program that is no copy */
+#define WRAP_MAX_ROOTS 16 /* with more of them, or too long ones, nothing counts as private */
+#define WRAP_BLOCK     'b'
+#define WRAP_GUARD     'g'
+#define WRAP_SCRIPT    's'
+#define WRAP_MAGIC     UINT32_C(0x50415257)
+#define WRAP_EMPTY     UINT32_C(0x45584241) /* the slot of a program that is no copy */
 
 #define WRAP_SLOT_BYTES 4096
 
@@ -168,6 +173,7 @@ struct plan {
     const char *tmp;     /* … and where its temporary files are; NULL: a directory of the run */
     uint32_t named;      /* 1: Unix sockets are made by pid 1; those of MOUNT_SOCKET only */
     uint32_t watch;      /* enum watch_level (watch.h): with watch_filter, if it can */
+    uint32_t reads;      /* 1: masks tell who looked, if they can */
     struct plan_filter filter; /* of the command */
     struct plan_filter watch_filter;
     struct plan_filter init_filter; /* of pid 1 */

@@ -237,19 +237,34 @@ static int32_t choose_network(const struct layers *l, struct arena *a, struct po
     return p->network_source ? ABX_OK : err_nomem(err);
 }
 
+/* Values were checked on entry: the last word needs no comparison. */
+static uint32_t index_of(const char *word, const char *const *words, uint32_t count)
+{
+    uint32_t i = 0;
+
+    while (i + 1 < count && !str_eq(words[i], word))
+        i++;
+    return i;
+}
+
 static uint32_t watch_level(const char *word)
 {
     static const char *const words[] = { "off", "writes", "full", "learn" };
-    uint32_t level = 0;
 
-    while (level + 1 < ARRAY_LEN(words) && !str_eq(words[level], word))
-        level++;
-    return level;
+    return index_of(word, words, ARRAY_LEN(words));
+}
+
+static uint32_t backend_choice(const char *word)
+{
+    static const char *const words[] = { "auto", "native", "landlock" };
+
+    return index_of(word, words, ARRAY_LEN(words));
 }
 
 static void choose_scalars(const struct layers *l, struct policy *p)
 {
     p->strict = !str_eq(layers_value(l, KEY_FALLBACK), "warn");
+    p->backend = backend_choice(layers_value(l, KEY_BACKEND));
     p->protect_names = bool_of(l, KEY_AUTO_PROTECT);
     p->git_config = bool_of(l, KEY_ALLOW_GIT_CONFIG);
     p->name_depth = (uint32_t)number_of(l, KEY_SCAN_DEPTH);

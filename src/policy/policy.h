@@ -40,6 +40,8 @@ struct policy_rule {
     const char *source; /* "--ro", "@base", a key */
 };
 
+enum backend_choice { CHOICE_AUTO, CHOICE_NATIVE, CHOICE_LANDLOCK }; /* the words of "backend" */
+
 enum network_mode { NETWORK_FILTERED, NETWORK_BLOCKED, NETWORK_ALLOWED };
 
 /* What happens when a program is called by its name. COMMAND_RAW: nothing; not in a policy. */
@@ -86,6 +88,7 @@ struct policy {
     bool local_binding; /* it may listen */
     bool nested;
     uint32_t watch;                                               /* "monitor", as in its words */
+    uint32_t backend;                                             /* enum backend_choice */
     bool strict;                                                  /* fallbackPolicy */
     uint64_t max_processes, max_memory, max_fds, max_cpu_seconds; /* 0: no limit */
     uint64_t max_output;                                          /* 0: no limit */

@@ -10,8 +10,11 @@
  *                                what is made in them later cannot be read
  *   a program that is blocked    what is added beside it later cannot be executed
  *
- * Each right is looked at by itself. Trusts that the plan's paths are canonical. Refuses a tree
- * with more entries beside exceptions than a plan has rules.
+ * Each right is looked at by itself. What a view would have anew (/tmp, /run, /dev) is, inside
+ * another sandbox, that one's; on a host it stays closed, but for a few devices. /proc is open: no
+ * rule can say "the own processes", but Landlock keeps others' secrets there. Trusts that the
+ * plan's paths are canonical. Refuses a tree with more entries beside exceptions than a plan has
+ * rules.
  */
 #include "probe/enumerate.h"
 
@@ -33,6 +36,7 @@ struct enumerator {
     struct landlock_rule *rules;
     size_t count, room;
     uint32_t grant; /* the right that is being looked at */
+    bool inner;     /* another sandbox is around this one */
     abx_error **err;
 };
 
@@ -60,7 +64,11 @@ static int32_t add_rule(struct enumerator *e, uint32_t grant, const char *path)
     return ABX_OK;
 }
 
-/* Without mounts, what every run has anew is the outer sandbox's. */
+/* Devices that do no harm; of the others the host may have any. */
+static const char *const open_devices[] = {
+    "/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero",
+};
+
 static bool is_place(const struct enumerator *e, const char *path)
 {
     for (size_t i = 0; i < PLACE_COUNT; i++)
@@ -71,15 +79,27 @@ static bool is_place(const struct enumerator *e, const char *path)
 
 static bool op_hides(const struct enumerator *e, const struct mount_op *op)
 {
+    const bool place = is_place(e, op->path);
+
+    if (place && (e->inner || e->grant == GRANT_LIST)) /* what there is in /tmp may be known */
+        return false;
     if (op->kind == MOUNT_MASK_FILE || op->kind == MOUNT_MASK_DIR)
-        return !is_place(e, op->path) && !path_is_beneath(op->path, "/proc");
-    return op->kind == MOUNT_TMPFS && (op->flags & MOUNT_SEAL) && !is_place(e, op->path);
+        return !path_is_beneath(op->path, "/proc");
+    if (op->kind == MOUNT_TMPFS)
+        return place || (op->flags & MOUNT_SEAL);
+    return op->kind == MOUNT_DEV && !e->inner;
 }
 
-static bool op_opens(const struct mount_op *op)
+static bool op_opens(const struct enumerator *e, const struct mount_op *op)
 {
     return op->kind == MOUNT_BIND_RW || op->kind == MOUNT_PIN ||
-           (op->kind == MOUNT_TMPFS && !(op->flags & MOUNT_SEAL));
+           (op->kind == MOUNT_TMPFS && !(op->flags & MOUNT_SEAL) && e->inner);
+}
+
+/* A link that a rule's text leads through: it must stay what it is. */
+static bool is_held(const struct mount_op *op, const char *path)
+{
+    return op->kind == MOUNT_PIN && op->ino && str_eq(op->path, path);
 }
 
 static bool is_blocked(const struct enumerator *e, const char *path)
@@ -100,7 +120,7 @@ static bool op_counts(const struct enumerator *e, const struct mount_op *op)
 {
     if (op->kind == MOUNT_BIND_RO || op->kind == MOUNT_BIND_RW || op->kind == MOUNT_PIN)
         return true;
-    return op_hides(e, op) || op_opens(op);
+    return op_hides(e, op) || op_opens(e, op);
 }
 
 static bool is_granted(const struct enumerator *e, const char *path)
@@ -115,7 +135,7 @@ static bool is_granted(const struct enumerator *e, const char *path)
             op = o;
     }
     if (e->grant == GRANT_CHANGE)
-        return op && op_opens(op);
+        return op && op_opens(e, op) && !is_held(op, path);
     return !op || !op_hides(e, op) || (e->grant == GRANT_LIST && op->kind == MOUNT_MASK_FILE);
 }
 
@@ -180,11 +200,25 @@ static int32_t grant_tree(struct enumerator *e, const char *path)
     return granted ? add_rule(e, e->grant, path) : ABX_OK;
 }
 
+static int32_t grant_devices(struct enumerator *e, const struct plan *plan)
+{
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; i < ARRAY_LEN(open_devices) && !e->inner && r == ABX_OK; i++)
+        r = add_rule(e, GRANT_DEVICE, open_devices[i]);
+    for (uint32_t i = 0; i < plan->rule_count && e->inner && r == ABX_OK; i++)
+        if (plan->rules[i].grant == GRANT_DEVICE || str_eq(plan->rules[i].path, "/dev/shm"))
+            r = add_rule(e, plan->rules[i].grant, plan->rules[i].path);
+    return r;
+}
+
 int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct plan *plan,
                         abx_error **err)
 {
     static const uint32_t reading[] = { GRANT_FILES, GRANT_LIST, GRANT_EXEC };
-    struct enumerator e = { .facts = facts, .arena = arena, .err = err };
+    struct enumerator e = {
+        .facts = facts, .arena = arena, .inner = plan->backend == BACKEND_INNER, .err = err
+    };
     int32_t r = view_make(plan, arena, &e.view, err);
 
     for (size_t i = 0; i < ARRAY_LEN(reading) && r == ABX_OK; i++) {
@@ -193,11 +227,10 @@ int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct p
     }
     e.grant = GRANT_CHANGE;
     for (size_t i = 0; i < e.view.count && r == ABX_OK; i++)
-        if (op_opens(e.view.entries[i].op) && e.view.entries[i].op->kind != MOUNT_PIN)
+        if (op_opens(&e, e.view.entries[i].op) && e.view.entries[i].op->kind != MOUNT_PIN)
             r = grant_tree(&e, e.view.entries[i].op->path);
-    for (uint32_t i = 0; i < plan->rule_count && r == ABX_OK; i++)
-        if (plan->rules[i].grant == GRANT_DEVICE || str_eq(plan->rules[i].path, "/dev/shm"))
-            r = add_rule(&e, plan->rules[i].grant, plan->rules[i].path);
+    if (r == ABX_OK)
+        r = grant_devices(&e, plan);
     if (r != ABX_OK)
         return r;
     plan->rules = e.rules;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -195,6 +196,14 @@ int32_t probe_host(struct image *image, const char *const *state_dirs, bool refr
     store(state_dirs, &facts);
     *ret = facts;
     return ABX_OK;
+}
+
+long probe_landlock_abi(void)
+{
+    const unsigned version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, version);
+
+    return abi < 0 ? -errno : abi;
 }
 
 uint32_t probe_layers(const struct probe_facts *f)

@@ -34,6 +34,7 @@ struct probe_facts {
 
 extern const char *const probe_names[PROBE_COUNT];
 
+long probe_landlock_abi(void); /* or -errno */
 /* refresh: do not believe what was stored since boot. */
 int32_t probe_host(struct image *image, const char *const *state_dirs, bool refresh,
                    struct probe_facts *ret, abx_error **err);

@@ -177,15 +177,27 @@ refused_by_us() {
     looked_up ok.dns.test
 }
 
+# Of whichever sandbox is under test.
+NO_SOCKET='EPERM|EACCES|EPROTONOSUPPORT|ESOCKTNOSUPPORT|EAFNOSUPPORT'
+
 @test "A112 no other protocol" {
     OPTIONS+=("${ALLOW[@]}")
-    local kind
-    for kind in tfo mptcp; do
-        refused 'ENETUNREACH|ECONNREFUSED|EHOSTUNREACH|EADDRNOTAVAIL|EPERM|EINPROGRESS|EOPNOTSUPP|EPROTONOSUPPORT' inet "$kind" 127.0.0.6 "$CANARY"
+    local kind protocol
+    refused 'ENETUNREACH|ECONNREFUSED|EHOSTUNREACH|EADDRNOTAVAIL|EPERM|EINPROGRESS|EOPNOTSUPP' inet tfo 127.0.0.6 "$CANARY"
+    # SCTP, MPTCP, SMC; as packets, too.
+    for protocol in 132 262 256; do
+        for kind in 1 5; do
+            refused "$NO_SOCKET" sys socket 2 "$kind" "$protocol"
+            refused "$NO_SOCKET" sys socket 10 "$kind" "$protocol"
+        done
     done
-    refused 'EPERM|EPROTONOSUPPORT|ESOCKTNOSUPPORT|EAFNOSUPPORT' sys socket 2 1 132 # SCTP
-    refused 'EPERM|EACCES' sys socket 2 2 1                                         # ICMP
-    refused EPERM sys socket 2 3 1
+    refused "$NO_SOCKET" sys socket 2 6 33   # DCCP
+    refused "$NO_SOCKET" sys socket 2 2 136  # UDP-Lite
+    refused "$NO_SOCKET" sys socket 2 2 1    # ping
+    refused "$NO_SOCKET" sys socket 10 2 58
+    refused "$NO_SOCKET" sys socket 2 3 1    # raw
+    refused "$NO_SOCKET" sys socket 10 3 255
+    refused "$NO_SOCKET" sys socket 2 10 768 # packets, by an old name
     nobody_reached
 }
 

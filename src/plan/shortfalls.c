@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Landlock and seccomp alone keep files from being read and changed, and the network away. What of
+ * a policy they do not keep is decided here, row by row of shortfalls.def; whoever applies a plan
+ * refuses it or says so. Nothing else of the policy may be lost: a promise that is in no row is
+ * kept, and tests/e2e/landlock.bats holds the back end to that.
+ */
+#include "plan/shortfalls.h"
+
+static const struct {
+    const char *name, *text;
+} rows[] = {
+#define SHORTFALL(id, name, when, text) { name, text },
+#include "plan/shortfalls.def"
+#undef SHORTFALL
+};
+
+/* Blocking a program needs no cover: it is not granted. */
+static bool has_covers(const struct policy *p)
+{
+    for (size_t i = 0; i < p->command_count; i++)
+        if (p->commands[i].kind != COMMAND_BLOCK)
+            return true;
+    return false;
+}
+
+uint32_t shortfalls_find(const struct policy *p, long abi, bool hosts)
+{
+    uint32_t bits = 0;
+
+#define SHORTFALL(id, name, when, text) bits |= (when) ? UINT32_C(1) << SHORTFALL_##id : 0;
+#include "plan/shortfalls.def"
+#undef SHORTFALL
+    return bits;
+}
+
+const char *shortfall_name(uint32_t shortfall)
+{
+    return shortfall < ARRAY_LEN(rows) ? rows[shortfall].name : "?";
+}
+
+void shortfalls_print(uint32_t bits, struct buf *b)
+{
+    const char *between = "";
+
+    for (uint32_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (!(bits & UINT32_C(1) << i))
+            continue;
+        (void)buf_printf(b, "%s%s", between, rows[i].text);
+        between = "; ";
+    }
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the back end Landlock cannot keep of a policy. Pure. */
+#ifndef ABX_PLAN_SHORTFALLS_H
+#define ABX_PLAN_SHORTFALLS_H
+
+#include "base/buf.h"
+#include "policy/policy.h"
+
+enum shortfall {
+#define SHORTFALL(id, name, when, text) SHORTFALL_##id,
+#include "plan/shortfalls.def"
+#undef SHORTFALL
+    SHORTFALL_COUNT,
+};
+
+/* Bits of enum shortfall. abi: of the kernel's Landlock; hosts: some are allowed. */
+uint32_t shortfalls_find(const struct policy *policy, long abi, bool hosts);
+const char *shortfall_name(uint32_t shortfall);
+/* Their texts, with "; " between them. */
+void shortfalls_print(uint32_t bits, struct buf *b);
+
+#endif

@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Older kernels and engines' filters, rung by rung: a run is whole, or is refused with a hint; doctor
+# works everywhere. Never is there a run with less than its result says.
+# Text for the shell inside stands in single quotes; the fixture reads what a test sets.
+# shellcheck disable=SC2016,SC2034
+bats_require_minimum_version 1.5.0
+load ../lib/e2e
+
+# rung NAME=VALUE…: everything that follows is on it.
+rung() {
+    cp "$ABX_BUILD/tests/ladder" "$FIX/bin/ladder"
+    AS=("${BASE[@]}" "$FIX/bin/ladder" "$@" --)
+    echo "rung: $*"
+}
+
+setup() {
+    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
+        skip "not run as root"
+    fi
+    fixture "$FIX/t$BATS_TEST_NUMBER"
+    BASE=("${AS[@]}")
+}
+
+# The box, whole: grants and refusals, by what is left on the host.
+whole() {
+    rm -f "$W/ran"
+    watch "$O" "$D"
+    run box --result "$X/result" --env D="$D" --env O="$O" -c 'echo ran >ran; cat "$D/s"; echo x >"$O/f"; echo x >"$O/new"; true'
+    echo "$status $output"
+    [ "$status" -eq 0 ]
+    [ "$(cat "$W/ran")" = ran ]
+    [[ $output != *"$SECRET"* ]]
+    untouched
+    grep -q '"sandboxed":true' "$X/result"
+}
+
+# Refused before anything ran, with the step and a hint.
+clear_refusal() {
+    rm -f "$W/ran"
+    run box -c 'echo ran >ran'
+    echo "$status $output"
+    [ "$status" -eq 125 ]
+    [ ! -e "$W/ran" ]
+    [ "$(grep -c '^hint: .' <<<"$output")" -eq 1 ]
+}
+
+@test "without clone3, notifications or keyrings a run is whole" {
+    for name in clone3=ENOSYS notify=EINVAL notify=EPERM keyctl=ENOSYS; do
+        rung "$name"
+        whole
+    done
+}
+
+@test "without notifications the result says that nobody watched" {
+    rung notify=EINVAL
+    whole
+    grep -q '"monitor":"none"' "$X/result"
+}
+
+@test "with each Landlock of the past a run is whole" {
+    for abi in 1 2 3 4 5 6; do
+        rung "landlock=$abi"
+        whole
+        grep -q '"landlock"' "$X/result"
+    done
+}
+
+@test "without Landlock a run is refused; under warn the mounts hold, and it is said" {
+    for name in landlock=0 landlock_create_ruleset=ENOSYS; do
+        rung "$name"
+        clear_refusal
+        watch "$O" "$D"
+        run box --set fallbackPolicy=warn --result "$X/result" --env D="$D" --env O="$O" -c \
+            'cat "$D/s"; echo x >"$O/f"; true'
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [[ $output != *"$SECRET"* ]]
+        untouched
+        grep -q '"sandboxed":false' "$X/result"
+        not grep -q '"enforced":.*"landlock"' "$X/result"
+    done
+}
+
+@test "without the calls that make the view a run is refused; under warn Landlock holds alone, or it is refused too" {
+    local name
+    for name in mount_setattr=ENOSYS open_tree=ENOSYS open_tree=EPERM move_mount=ENOSYS fsopen=EPERM; do
+        rung "$name"
+        clear_refusal
+        watch "$O" "$D"
+        run box --set fallbackPolicy=warn --result "$X/result" --env D="$D" --env O="$O" -c \
+            'cat "$D/s"; echo x >"$O/f"; echo x >"$O/new"; true'
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [[ $output != *"$SECRET"* ]]
+        untouched
+        grep -q '"sandboxed":false,"backend":"landlock"' "$X/result"
+    done
+}
+
+@test "without openat2, close_range, pidfd_open, seccomp or setns a run is refused, and ends" {
+    local name
+    for name in openat2=ENOSYS close_range=ENOSYS close_range=EPERM pidfd_open=ENOSYS seccomp=ENOSYS \
+        setns=EPERM; do
+        rung "$name"
+        clear_refusal
+    done
+}
+
+@test "without a network namespace a run is refused; under warn there is no network instead" {
+    rung netns=EPERM
+    clear_refusal
+    serve
+    run box --set fallbackPolicy=warn --network blocked --result "$X/result" -- python3 -c "
+import socket
+for kind, port in ((socket.SOCK_STREAM, $TCP), (socket.SOCK_DGRAM, $UDP)):
+    try:
+        s = socket.socket(socket.AF_INET, kind); s.connect(('127.0.0.1', port)); s.send(b'x'); print('CALLED')
+    except OSError as e:
+        print('refused', e)"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c refused <<<"$output")" -eq 2 ]
+    grep -q '"sandboxed":false' "$X/result"
+    nobody_called
+}
+
+@test "with neither a view nor Landlock nothing runs, whatever the policy" {
+    rung userns=EPERM landlock=0
+    run box --set fallbackPolicy=warn -c 'echo ran >ran'
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [ ! -e "$W/ran" ]
+}
+
+@test "doctor works on every rung, and has a hint where something is missing" {
+    local name
+    for name in userns=EPERM userns=ENOSPC openat2=ENOSYS mount_setattr=ENOSYS open_tree=EPERM move_mount=ENOSYS \
+        notify=EINVAL landlock=0 landlock=1 landlock=5 clone3=ENOSYS; do
+        rung "$name"
+        run as_who "$BOX" doctor
+        echo "$output"
+        [ "$status" -le 1 ]
+        grep -q '^Back end: ' <<<"$output"
+        if grep -qE '^ +missing' <<<"$output"; then
+            [ "$status" -eq 1 ]
+            grep -A1 -E '^ +missing' <<<"$output" | grep -q 'hint: '
+        fi
+    done
+}
