@@ -21,6 +21,7 @@
 
 #include "api/internal.h"
 #include "api/net.h"
+#include "api/test_skip.h"
 #include "base/fd.h"
 #include "probe/state.h"
 #include "run/probe.h"
@@ -196,7 +197,7 @@ static bool publish_run(abx_command *c, struct run *run)
 static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd,
                        struct arena *arena, abx_error **err)
 {
-    uint32_t layers = c->plan ? c->plan->layers : command_layers(c);
+    uint32_t layers = c->plan ? c->plan->layers : test_skip_layers(command_layers(c));
     struct run_request request;
 
     if (!publish_run(c, run))

@@ -16,6 +16,7 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp, co
         .notify_fd = -1,
         .relay_fd = -1,
         .envp = envp,
+        .tellers = { { .device = -1, .tree = -1 }, { .device = -1, .tree = -1 } },
     };
 
     (void)path;

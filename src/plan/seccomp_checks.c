@@ -17,11 +17,12 @@
 #define E_PROTONOSUPPORT 93u
 #define E_AFNOSUPPORT    97u
 
-#define IS(arg, value)            arg, false, SECCOMP_ALL_BITS, value
-#define IS_NOT(arg, value)        arg, true, SECCOMP_ALL_BITS, value
-#define PART_IS(arg, mask, value) arg, false, mask, value
-#define HAS_ANY(arg, mask)        arg, true, mask, 0
-#define REFUSE                    RET_ERRNO(E_PERM)
+#define IS(arg, value)                arg, false, SECCOMP_ALL_BITS, value
+#define IS_NOT(arg, value)            arg, true, SECCOMP_ALL_BITS, value
+#define PART_IS(arg, mask, value)     arg, false, mask, value
+#define PART_IS_NOT(arg, mask, value) arg, true, mask, value
+#define HAS_ANY(arg, mask)            arg, true, mask, 0
+#define REFUSE                        RET_ERRNO(E_PERM)
 
 /*
  * NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET. CLONE_NEWTIME (0x80) is not among them:
@@ -72,6 +73,8 @@ static const struct seccomp_check init_openat_checks[] = {
 };
 
 /*
+ * Where it serves masks it reads in /proc what a caller is doing.
+ *
  * With named sockets it also makes Unix sockets, connects them, clears O_NONBLOCK (FIONBIO), gives
  * them to the command (SECCOMP_IOCTL_NOTIF_ADDFD), and reads the flags of a descriptor in /proc.
  */
@@ -81,7 +84,7 @@ static const struct seccomp_check init_ioctl_named_checks[] = {
     { IS(1, 0xc0502100), RET_ALLOW }, { IS(1, 0xc0182101), RET_ALLOW },
     { IS(1, 0x40182103), RET_ALLOW }, { IS(1, 0x5421), RET_ALLOW },
 };
-static const struct seccomp_check init_openat_named_checks[] = {
+static const struct seccomp_check init_openat_read_checks[] = {
     { PART_IS(2, OPEN_PATH, OPEN_PATH), RET_ALLOW },
     { PART_IS(2, OPEN_CHANGES, 0), RET_ALLOW },
 };
@@ -138,26 +141,54 @@ static const struct seccomp_check personality_checks[] = {
 };
 
 /*
- * AF_INET and AF_INET6: the network namespace decides what they reach. AF_NETLINK only for
- * NETLINK_ROUTE, which getifaddrs() needs. AF_UNIX reaches the host through any socket whose path
- * is visible, so it needs the option. Offline there are no Internet sockets at all: that kernel has
- * no such protocol.
+ * AF_INET and AF_INET6: TCP and UDP, the network namespace decides what they reach. Nothing else:
+ * raw, ping, SCTP, DCCP, MPTCP, SMC and UDP-Lite sockets go past what the proxy and its records
+ * see, and are a part of the kernel (some as modules, loaded by asking) that no build needs. Nor
+ * SOCK_PACKET, which makes AF_INET an AF_PACKET. Programs take EPROTONOSUPPORT for a kernel without
+ * and use TCP (Go with MPTCP). AF_NETLINK only for NETLINK_ROUTE, which getifaddrs() needs. AF_UNIX
+ * reaches the host through any socket whose path is visible, so it needs the option. Offline there
+ * are no Internet sockets at all.
  */
-#define FAMILY_UNIX    1u
-#define FAMILY_INET    2u
-#define FAMILY_INET6   10u
-#define FAMILY_NETLINK 16u
+#define FAMILY_UNIX     1u
+#define FAMILY_INET     2u
+#define FAMILY_INET6    10u
+#define FAMILY_NETLINK  16u
+#define FAMILY_INTERNET ~(FAMILY_INET ^ FAMILY_INET6) /* what both have in common */
+#define TYPE_MASK       0xfu                          /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
+#define TYPE_STREAM     1u
+#define TYPE_DGRAM      2u
+#define TYPE_SEQPACKET  5u
+#define PROTOCOL_TCP    6u
+#define PROTOCOL_UDP    17u
+#define NO_FAMILY       RET_ERRNO(E_AFNOSUPPORT)
+#define NO_PROTOCOL     RET_ERRNO(E_PROTONOSUPPORT) /* also where a list ends */
+
+_Static_assert((FAMILY_INET & FAMILY_INTERNET) == FAMILY_INET &&
+                   (FAMILY_INET6 & FAMILY_INTERNET) == FAMILY_INET,
+               "one bit tells them apart");
+
+/* Netlink and the Internet, whatever is said of Unix sockets. */
+/* clang-format off */
+#define SOCKETS_ONLINE                                                                             \
+    { IS(0, FAMILY_NETLINK), CHECK_AND },              { IS(2, 0), RET_ALLOW },                    \
+    { IS(0, FAMILY_NETLINK), NO_PROTOCOL },                                                        \
+    { PART_IS_NOT(0, FAMILY_INTERNET, FAMILY_INET), NO_FAMILY },                                   \
+    { PART_IS(1, TYPE_MASK, TYPE_STREAM), CHECK_AND }, { IS(2, PROTOCOL_TCP), RET_ALLOW },         \
+    { PART_IS(1, TYPE_MASK, TYPE_DGRAM), CHECK_AND },  { IS(2, PROTOCOL_UDP), RET_ALLOW },         \
+    { IS_NOT(2, 0), NO_PROTOCOL },                                                                 \
+    { PART_IS(1, TYPE_MASK, TYPE_STREAM), RET_ALLOW },                                             \
+    { PART_IS(1, TYPE_MASK, TYPE_DGRAM), RET_ALLOW }
+#define SOCKETS_OFFLINE                                                                            \
+    { IS_NOT(0, FAMILY_NETLINK), NO_FAMILY },          { IS(2, 0), RET_ALLOW }
+/* clang-format on */
+
 static const struct seccomp_check socket_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
-    { IS(0, FAMILY_INET), RET_ALLOW },
-    { IS(0, FAMILY_INET6), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_ONLINE,
 };
 static const struct seccomp_check socket_offline_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_OFFLINE,
 };
 static const struct seccomp_check init_socket_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
@@ -165,22 +196,15 @@ static const struct seccomp_check init_socket_checks[] = {
 /* Pid 1 makes them, and only ever gives out connected ones (launcher/sockets.c). */
 static const struct seccomp_check socket_named_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ASK },
-    { IS(0, FAMILY_INET), RET_ALLOW },
-    { IS(0, FAMILY_INET6), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_ONLINE,
 };
 static const struct seccomp_check socket_unix_offline_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_OFFLINE,
 };
 static const struct seccomp_check socket_unix_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
-    { IS(0, FAMILY_INET), RET_ALLOW },
-    { IS(0, FAMILY_INET6), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_ONLINE,
 };
 
 /*
@@ -188,14 +212,13 @@ static const struct seccomp_check socket_unix_checks[] = {
  * sendto() to any other address later, and SOCK_RAW becomes one: without the option both are
  * refused, or socketpair() would be the way around socket().
  */
-#define TYPE_MASK 0xfu /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
 static const struct seccomp_check socketpair_checks[] = {
-    { IS_NOT(0, FAMILY_UNIX), RET_ERRNO(E_AFNOSUPPORT) },
-    { PART_IS(1, TYPE_MASK, 1), RET_ALLOW },
-    { PART_IS(1, TYPE_MASK, 5), RET_ALLOW },
+    { IS_NOT(0, FAMILY_UNIX), NO_FAMILY },
+    { PART_IS(1, TYPE_MASK, TYPE_STREAM), RET_ALLOW },
+    { PART_IS(1, TYPE_MASK, TYPE_SEQPACKET), RET_ALLOW },
 };
 static const struct seccomp_check socketpair_unix_checks[] = {
-    { IS_NOT(0, FAMILY_UNIX), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS_NOT(0, FAMILY_UNIX), NO_FAMILY },
 };
 
 #define CHECKS(list, otherwise) ((struct seccomp_checks){ list, ARRAY_LEN(list), otherwise })
@@ -204,24 +227,27 @@ static const struct seccomp_check socketpair_unix_checks[] = {
 static struct seccomp_checks socket_action(const struct seccomp_options *o)
 {
     if (o->offline)
-        return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
-                               : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
+        return o->unix_sockets ? CHECKS(socket_unix_offline_checks, NO_PROTOCOL)
+                               : CHECKS(socket_offline_checks, NO_PROTOCOL);
     if (o->named)
-        return CHECKS(socket_named_checks, RET_ERRNO(E_PROTONOSUPPORT));
-    return o->unix_sockets ? CHECKS(socket_unix_checks, RET_ERRNO(E_PROTONOSUPPORT))
-                           : CHECKS(socket_checks, RET_ERRNO(E_PROTONOSUPPORT));
+        return CHECKS(socket_named_checks, NO_PROTOCOL);
+    return o->unix_sockets ? CHECKS(socket_unix_checks, NO_PROTOCOL)
+                           : CHECKS(socket_checks, NO_PROTOCOL);
 }
 
-static struct seccomp_checks init_action(enum seccomp_action action, bool named)
+static struct seccomp_checks init_action(enum seccomp_action action,
+                                         const struct seccomp_options *o)
 {
+    const bool named = o->named;
+
     switch (action) {
     case SECCOMP_INIT_CONNECT:
         return VERDICT(named ? RET_ALLOW : REFUSE);
     case SECCOMP_INIT_IOCTL:
         return named ? CHECKS(init_ioctl_named_checks, REFUSE) : CHECKS(init_ioctl_checks, REFUSE);
     case SECCOMP_INIT_OPENAT:
-        return named ? CHECKS(init_openat_named_checks, REFUSE)
-                     : CHECKS(init_openat_checks, REFUSE);
+        return named || o->reads ? CHECKS(init_openat_read_checks, REFUSE)
+                                 : CHECKS(init_openat_checks, REFUSE);
     default: /* SECCOMP_INIT_SOCKET */
         return named ? CHECKS(init_socket_checks, REFUSE) : VERDICT(REFUSE);
     }
@@ -262,7 +288,7 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_INIT_IOCTL:
     case SECCOMP_INIT_OPENAT:
     case SECCOMP_INIT_SOCKET:
-        return init_action(action, o->named);
+        return init_action(action, o);
     case SECCOMP_LISTEN:
         return VERDICT(o->deaf ? REFUSE : RET_ALLOW);
     case SECCOMP_MKNOD:

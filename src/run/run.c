@@ -12,14 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -29,14 +27,6 @@
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
-
-int64_t run_now_ns(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 static void forget_listeners(struct run *r)
 {
@@ -91,14 +81,6 @@ void run_init(struct run *r)
         r->streams[i].fd = -1;
 }
 
-bool run_canceled(struct run *r)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    bool canceled = r->canceled;
-    (void)pthread_mutex_unlock(&r->lock);
-    return canceled;
-}
-
 /* A cancel that came before there was a lifeline counts too. */
 static void set_lifeline(struct run *r, int fd)
 {
@@ -113,113 +95,11 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
+static void on_exited(struct run *r)
 {
-    struct cmsghdr *c = CMSG_FIRSTHDR(header);
-
-    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
-        fds[i] = -1;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(fds, CMSG_DATA(c), MIN_OF(c->cmsg_len - CMSG_LEN(0), STATUS_MAX_FDS * sizeof *fds));
-}
-
-static void close_passed_fds(const int fds[STATUS_MAX_FDS])
-{
-    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
-        fd_close(fds[i]);
-}
-
-/* Nobody writes any more: what is in the pipes now is all. */
-static void drain_streams(struct run *r)
-{
-    for (int i = 1; i < 3; i++) {
-        uint64_t before;
-        do {
-            before = r->streams[i].total;
-            (void)stream_read(&r->streams[i]);
-        } while (r->streams[i].total != before);
-    }
-}
-
-static void on_exited(struct run *r, const struct status_msg *msg)
-{
-    r->exited = true;
-    r->end = *msg;
     r->end_ns = run_now_ns();
     hold_release(&r->hold);
-    drain_streams(r);
-}
-
-static void handle_message(struct run *r, const struct status_msg *msg, int fds[STATUS_MAX_FDS])
-{
-    switch (msg->kind) {
-    case STATUS_FAILED:
-        if (!r->failed)
-            r->failure = *msg;
-        r->failed = true;
-        break;
-    case STATUS_STARTED:
-        r->started = true;
-        r->start = *msg;
-        break;
-    case STATUS_TTY:
-        fd_close(r->tty_fd);
-        r->tty_fd = TAKE_FD(fds[0]);
-        break;
-    case STATUS_LISTENERS:
-        close_listeners(r);
-        for (size_t i = 0; i < LISTENER_COUNT; i++)
-            r->listeners[i] = TAKE_FD(fds[i]);
-        break;
-    case STATUS_SOCKETS:
-        close_sockets(r);
-        while (r->socket_count < STATUS_MAX_FDS && fds[r->socket_count] >= 0) {
-            r->sockets[r->socket_count] = TAKE_FD(fds[r->socket_count]);
-            r->socket_count++;
-        }
-        break;
-    case STATUS_STOPPED:
-        r->stopped = msg->value;
-        break;
-    case STATUS_CONTINUED:
-        r->stopped = 0;
-        break;
-    case STATUS_EXITED:
-        on_exited(r, msg);
-        break;
-    default:
-        break;
-    }
-    close_passed_fds(fds);
-}
-
-/* ---- what the monitor says ---- */
-
-static void on_violation(struct run *r, const struct watch_msg *msg, size_t len)
-{
-    if (len < WATCH_MSG_HEAD || msg->path_len != len - WATCH_MSG_HEAD || msg->id == 0 ||
-        msg->id > WATCH_MAX_RECORDS)
-        return;
-    if (r->watch.tell)
-        r->watch.tell(r->watch.user, r, msg);
-}
-
-/* A record that was told counts as one already. */
-static void on_counts(struct run *r, const struct watch_counts *msg, size_t len)
-{
-    const size_t head = offsetof(struct watch_counts, list);
-
-    if (len < head || msg->count > WATCH_COUNTS_MAX ||
-        len < head + msg->count * sizeof msg->list[0])
-        return;
-    r->violations.dropped += msg->dropped;
-    for (uint32_t i = 0; i < msg->count; i++) {
-        const struct watch_count *c = &msg->list[i];
-        uint16_t record = c->id && c->id <= WATCH_MAX_RECORDS ? r->watch.records[c->id - 1] : 0;
-
-        if (record && record <= r->violations.count && c->count > 1)
-            r->violations.list[record - 1].count += c->count - 1;
-    }
+    run_drain(r);
 }
 
 static void release_watch(struct run *r)
@@ -229,19 +109,14 @@ static void release_watch(struct run *r)
     r->watch = (struct run_watch){ 0 };
 }
 
-/* One message; false when the socket is empty or closed (then it is closed here too). */
-static bool read_message(struct run *r)
+bool run_read_message(struct run *r)
 {
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(STATUS_MAX_FDS * sizeof(int))];
     } control;
     int fds[STATUS_MAX_FDS];
-    union {
-        struct status_msg status;
-        struct watch_msg violation;
-        struct watch_counts counts;
-    } msg = { 0 };
+    union message msg = { 0 };
     struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
     struct msghdr header = {
         .msg_iov = &iov,
@@ -256,25 +131,17 @@ static bool read_message(struct run *r)
         n = recvmsg(r->status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    const uint32_t kind = n >= (ssize_t)sizeof kind ? msg.status.kind : 0;
-    if (kind == STATUS_VIOLATION || kind == STATUS_COUNTS) {
-        run_passed_fds(&header, fds);
-        close_passed_fds(fds);
-        if (kind == STATUS_VIOLATION)
-            on_violation(r, &msg.violation, (size_t)n);
-        else
-            on_counts(r, &msg.counts, (size_t)n);
-        return true;
-    }
-    if (n != (ssize_t)sizeof msg.status) {
+    if (n < 0)
+        header.msg_controllen = 0;
+    run_passed_fds(&header, fds);
+    const bool before = r->exited;
+    if (!message_take(r, &msg, n < 0 ? 0 : (size_t)n, fds)) {
         fd_close(r->status_fd);
         r->status_fd = -1;
         return false;
     }
-    msg.status.step[sizeof msg.status.step - 1] = '\0';
-    msg.status.text[sizeof msg.status.text - 1] = '\0';
-    run_passed_fds(&header, fds);
-    handle_message(r, &msg.status, fds);
+    if (r->exited && !before)
+        on_exited(r);
     return true;
 }
 
@@ -393,26 +260,6 @@ int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
     return code;
 }
 
-/* Until the command has been executed, or why it was not. */
-static int32_t await_start(struct run *r, const struct plan *plan, abx_error **err)
-{
-    while (!r->started && !r->failed && r->status_fd >= 0 && !run_ended(r)) {
-        int32_t code = run_pump(r, -1, err);
-        if (code != ABX_OK)
-            return code;
-    }
-    if (r->started)
-        return ABX_OK;
-    if (r->failed)
-        return run_failure(&r->failure, plan, err);
-    if (run_canceled(r))
-        return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
-    int32_t code = err_new(err, ABX_E_SANDBOX,
-                           "start the command: the launcher ended without a word");
-    err_hint(err, "it was killed from outside, or the machine is out of memory");
-    return code;
-}
-
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err)
 {
@@ -420,7 +267,7 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
     int32_t code = deliver_plan(r->status_fd, r->lifeline_fd, &r->hold, plan, state_dirs, &why);
 
     if (code == ABX_OK)
-        return await_start(r, plan, err);
+        return run_await_start(r, plan, err);
     /* If the launcher has failed as well, its reason lies deeper. */
     const int moment_ms = 20;
     if (run_pump(r, moment_ms, NULL) == ABX_OK && r->failed)
@@ -451,7 +298,7 @@ bool run_reap(struct run_rest *rest, bool wait)
     return true;
 }
 
-static void on_keeper_gone(struct run *r)
+void run_on_gone(struct run *r)
 {
     struct run_rest rest = { .keeper = r->keeper, .pidfd = r->pidfd };
 
@@ -459,42 +306,10 @@ static void on_keeper_gone(struct run *r)
         return;
     r->pidfd = -1;
     r->gone = true;
-    while (r->status_fd >= 0 && read_message(r))
+    while (r->status_fd >= 0 && run_read_message(r))
         ;
     hold_release(&r->hold); /* it may have been killed before it could */
-    drain_streams(r);
-}
-
-int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
-{
-    struct pollfd fds[5] = {
-        { .fd = r->status_fd, .events = POLLIN },     { .fd = r->streams[1].fd, .events = POLLIN },
-        { .fd = r->streams[2].fd, .events = POLLIN }, { .fd = r->pidfd, .events = POLLIN },
-        { .fd = r->side_fd, .events = POLLIN },
-    };
-
-    if (run_ended(r))
-        return ABX_OK;
-    if (r->pidfd < 0 && r->status_fd < 0) { /* nobody is left to wait for */
-        on_keeper_gone(r);
-        return ABX_OK;
-    }
-    if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
-        return err_sys(err, ABX_E_IO, -errno, "wait for the sandbox");
-    r->side_ready = fds[4].revents != 0;
-    if (fds[0].revents)
-        (void)read_message(r);
-    for (int i = 1; i < 3; i++)
-        if (fds[i].revents)
-            (void)stream_read(&r->streams[i]);
-    if (fds[3].revents || (r->pidfd < 0 && r->status_fd < 0))
-        on_keeper_gone(r);
-    return ABX_OK;
-}
-
-bool run_ended(const struct run *r)
-{
-    return r->exited || r->gone;
+    run_drain(r);
 }
 
 void run_signal(struct run *r, int signal_number)
@@ -513,22 +328,10 @@ void run_signal(struct run *r, int signal_number)
         (void)kill(r->keeper, signal_number);
 }
 
-void run_cancel(struct run *r)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    r->canceled = true;
-    if (r->lifeline_fd >= 0)
-        (void)shutdown(r->lifeline_fd, SHUT_RDWR);
-    (void)pthread_mutex_unlock(&r->lock);
-}
-
 /* Whatever still runs ends now. */
 static void end_run(struct run *r)
 {
-    (void)pthread_mutex_lock(&r->lock);
-    if (r->lifeline_fd >= 0)
-        (void)shutdown(r->lifeline_fd, SHUT_RDWR);
-    (void)pthread_mutex_unlock(&r->lock);
+    run_hang_up(r);
     hold_unlock(&r->hold);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;

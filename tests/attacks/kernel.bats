@@ -66,6 +66,35 @@ TEXT
     done
 }
 
+@test "A56 documented: escape sequences reach the screen, and what it answers reaches the command alone" {
+    ours_only
+    cat >"$X/ask.py" <<'PY'
+import os, termios, tty
+old = termios.tcgetattr(0)
+tty.setraw(0)
+os.write(1, b"\x1b]52;c;ZXZpbA==\x07\x1b[21t\x1bP$q\"p\x1b\\\x1b[?2004h\x1b[5nasked")
+answer = os.read(0, 64)
+termios.tcsetattr(0, termios.TCSANOW, old)
+print("answer", answer == b"\x1b[0n", flush=True)
+PY
+    chmod -R a+rX "$X"
+    (cd "$W" && python3 "$ABX_SOURCE/tests/lib/terminal.py" bash --norc --noprofile -i) <<STEPS
+expect \$|#
+send PS1=outer\\>\r
+expect outer>
+send before=\$(stty -g); ${AS[*]} $BOX run -q -- python3 $X/ask.py; [ "\$before" = "\$(stty -g)" ] && echo same modes\r
+expect asked
+send \x1b[0n
+expect answer True
+expect same modes\r
+expect outer>
+refuse 0n
+send exit\r
+exit 0
+STEPS
+    grep -q 'OSC 52' "$ABX_SOURCE/docs/threat-model.md"
+}
+
 @test "A57 io_uring" {
     refused 'EPERM|ENOSYS' sys io_uring_setup 1 %120
     refused 'EPERM|ENOSYS' sys io_uring_enter 0 0 0 0 0
@@ -80,6 +109,16 @@ TEXT
     done
     refused EPERM sys unshare 0x40000000
     refused EPERM sys unshare 0x50000000
+}
+
+@test "A59 variant: every namespace is another than the host's" {
+    local name
+    for name in user mnt pid net ipc uts cgroup; do
+        [ "$(box -- readlink "/proc/self/ns/$name")" != "$(readlink "/proc/self/ns/$name")" ] || {
+            echo "the host's: $name"
+            return 1
+        }
+    done
 }
 
 @test "A60 bpf, perf, userfaultfd, keys, kexec, modules, ports, quota, handles, syslog" {
@@ -139,7 +178,7 @@ TEXT
 
 @test "A67 memory until the end" {
     OPTIONS+=(--memory 128M)
-    run attempt memory 4096
+    run attempt memory 1024
     [ "$output" != ok ]
     [ "$(box -- echo fine)" = fine ]
 }
@@ -173,6 +212,18 @@ TEXT
     done
 }
 
+@test "A72 variant: a key in the caller's session keyring is not found inside" {
+    # keyctl(KEYCTL_JOIN_SESSION_KEYRING), then add_key(2). The search works outside, so the key is there.
+    AS+=(python3 -c 'import ctypes, os, sys
+add_key, keyctl = (248, 250) if os.uname().machine == "x86_64" else (217, 219)
+c = ctypes.CDLL(None)
+c.syscall(keyctl, 1, None)
+assert c.syscall(add_key, b"user", b"abx-canary", b"x", 1, -3) > 0
+os.execvp(sys.argv[1], sys.argv[1:])')
+    [ "$(as_who "$PAYLOAD" sys keyctl 10 -3 @user @abx-canary 0)" = ok ]
+    refused 'EPERM|ENOKEY' sys keyctl 10 -3 @user @abx-canary 0
+}
+
 @test "A73 control groups" {
     run inside 'find /sys -name "cgroup.*" -o -name "memory.max"; echo $$ >/sys/fs/cgroup/cgroup.procs; mkdir /sys/fs/cgroup/x'
     [[ $output != */cgroup.procs$'\n'* ]]
@@ -187,6 +238,20 @@ TEXT
         refused "$CLOSED|ENOENT" write "$file" 0
     done
     refused "$CLOSED" write /proc/self/oom_score_adj -1000
+}
+
+@test "A75 WSL: the way to Windows is a socket below /run or vsock, and a PE file is no program" {
+    ours_only
+    AS+=(WSL_INTEROP=/run/WSL/8_interop WSLENV=x)
+    run inside 'env; ls /run/WSL'
+    [[ $output != *WSL_INTEROP=* && $output != *8_interop* ]]
+    refused 'EAFNOSUPPORT|EPERM' sys socket 40 1 0
+    printf 'MZ\x90\x00\x03\x00\x00\x00' >"$W/cmd.exe"
+    chmod 755 "$W/cmd.exe"
+    own "$W"
+    run box -- ./cmd.exe
+    [ "$status" -eq 126 ]
+    refused 'ENOENT|EACCES|EPERM|EROFS' write /proc/sys/fs/binfmt_misc/register ':x:M::MZ::/bin/true:'
 }
 
 @test "A76 socket families" {

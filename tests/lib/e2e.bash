@@ -20,6 +20,7 @@
 #   refused NAMES ATTEMPT…        the payload's attempt must end with one of NAMES (E1|E2)
 #   allowed ATTEMPT…              … must work
 #   not COMMAND                   must fail
+#   ours_only                     what follows is about something that only agentbox has
 #   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
@@ -32,6 +33,8 @@
 
 ABX_SOURCE=${ABX_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 ABX_BUILD=${ABX_BUILD:-$ABX_SOURCE/build}
+# shellcheck source=tests/lib/need.bash
+. "$ABX_SOURCE/tests/lib/need.bash"
 WHO=${ABX_AS:-user}
 USER_ID=1001
 SECRET=the-hidden-canary
@@ -54,7 +57,7 @@ teardown_file() {
 
 setup() {
     if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "not run as root"
+        skip "root: not run as root"
     fi
     fixture "$FIX/t$BATS_TEST_NUMBER"
 }
@@ -174,6 +177,10 @@ other_box() {
         words+=("$word")
     done
     (cd "$W" && exec "${before[@]}" "${AS[@]}" "${words[@]}" env "${variables[@]}" "$@" 3>&-)
+}
+
+ours_only() {
+    echo "only agentbox" >>"$FIX/foreign.$BATS_TEST_NUMBER"
 }
 
 was_applicable() {
