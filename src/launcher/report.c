@@ -80,7 +80,7 @@ void report_started(const struct launch *l)
         .kind = STATUS_STARTED,
         .layers = l->enforced,
         .detail = l->landlock_abi,
-        .value = l->notify_fd >= 0,
+        .value = (l->notify_fd >= 0 ? STATUS_WATCHED : 0) | (l->reads ? STATUS_READS : 0),
     };
 
     report_send(&msg, -1);

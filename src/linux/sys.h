@@ -80,7 +80,8 @@ enum sys_role { ROLE_KEEPER, ROLE_INIT, ROLE_COMMAND, ROLE_COUNT };
 long sys_fault(void);
 void sys_fault_init(const char *const *envp); /* ABX_FAULT=keeper:3, init:40, command:2 */
 void sys_fault_role(enum sys_role role);
-void sys_fault_disarm(void); /* set-up is over */
+void sys_fault_disarm(void);      /* set-up is over */
+bool sys_skips(const char *name); /* ABX_TEST_SKIP has it */
 #else
 static inline long sys_fault(void)
 {
@@ -96,6 +97,11 @@ static inline void sys_fault_role(enum sys_role role)
 }
 static inline void sys_fault_disarm(void)
 {
+}
+static inline bool sys_skips(const char *name)
+{
+    (void)name;
+    return false;
 }
 #endif
 
@@ -184,6 +190,8 @@ long file_identify(int fd, struct file_id *ret);
 /* The same by one name below dirfd, which may be a symlink itself: for looking again, not for
  * opening. */
 long file_identify_at(int dirfd, const char *name, struct file_id *ret);
+/* … by what the kernel knows without asking the file system; name "": dirfd itself. */
+long file_identify_cached_at(int dirfd, const char *name, struct file_id *ret);
 /* Writes text to an existing file relative to dirfd. */
 long file_write(int dirfd, const char *path, const char *text);
 void file_close(int fd);

@@ -106,10 +106,14 @@ enum status_kind {
 
 #define STATUS_TEXT_MAX 480
 
+/* What the monitor sees: watched calls; refused reads. */
+#define STATUS_WATCHED 1
+#define STATUS_READS   2
+
 struct status_msg {
     uint32_t kind;
     int32_t err;     /* errno */
-    int32_t value;   /* STARTED: 1 if the command is watched */
+    int32_t value;   /* STARTED: STATUS_WATCHED, STATUS_READS */
     uint32_t layers; /* STARTED: layers in force */
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */
     uint32_t text_len;

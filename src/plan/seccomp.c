@@ -20,7 +20,7 @@ void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
     *ret = seccomp_programs[program + (o->deaf ? SECCOMP_PROGRAM_DEAF : 0)];
 }
 
-void seccomp_init_program(bool named, struct plan_filter *ret)
+void seccomp_init_program(bool named, bool reads, struct plan_filter *ret)
 {
-    *ret = seccomp_programs[named ? SECCOMP_PROGRAM_INIT_NAMED : SECCOMP_PROGRAM_INIT];
+    *ret = seccomp_programs[SECCOMP_PROGRAM_INIT_FOR(named, reads)];
 }

@@ -70,7 +70,7 @@ MAKE
 }
 
 @test "Node with npm and its own test runner: the registry, and a file of reports" {
-    command -v npm || skip "no npm here"
+    need npm
     mkdir -p "$X/package" "$NET/reg" "$O/reports"
     printf '{"name":"tiny","version":"1.0.0","main":"i.js"}' >"$X/package/package.json"
     echo 'module.exports = x => 2 * x;' >"$X/package/i.js"
@@ -128,6 +128,12 @@ PY
     learned "$O/data" python3 -m unittest -q
     grep -q '^  //   file-read .*/\.ssh' "$X/proposed"
     not grep -q '^ *"[^"]*ssh' "$X/proposed"
+}
+
+@test "what the home does not have is a remark that says how to make it" {
+    learn --env HOME="$H" -c 'mkdir ~/.tool; true' >"$X/proposed"
+    expect "$(grants "$X/proposed")" ""
+    grep -q "^  //   file-write $H/.tool: .* after mkdir -p $H/.tool" "$X/proposed"
 }
 
 @test "nothing needed, nothing proposed; what is protected is said and not granted" {

@@ -91,11 +91,10 @@ static void check_told(void)
 {
     const struct watch_msg *m = &monitor.told;
 
-    if (records.records > WATCH_MAX_RECORDS || monitor.told_count > records.records)
+    if (last_id > WATCH_MAX_RECORDS || monitor.told_count > last_id)
         abort();
-    if (monitor.told_count &&
-        (m->id == 0 || m->id > records.records || m->path_len > WATCH_PATH_MAX ||
-         m->process[WATCH_PROCESS_MAX - 1] != '\0'))
+    if (monitor.told_count && (m->id == 0 || m->id > last_id || m->path_len > WATCH_PATH_MAX ||
+                               m->process[WATCH_PROCESS_MAX - 1] != '\0'))
         abort();
 }
 

@@ -33,7 +33,10 @@ static struct {
 /* networked: as with a network namespace. */
 static inline void monitor_begin(enum watch_level level, bool networked)
 {
-    const struct launch l = { .plan = { .watch = level,
+    static const struct mount_op hidden = { .kind = MOUNT_MASK_DIR, .path = "/tmp" };
+    const struct launch l = { .plan = { .mount_count = 1,
+                                        .mounts = &hidden,
+                                        .watch = level,
                                         .layers = networked ? LAYER_BIT(LAYER_NETNS) : 0 } };
 
     if (monitor.given >= 0)
@@ -41,8 +44,9 @@ static inline void monitor_begin(enum watch_level level, bool networked)
     memset(&monitor, 0, sizeof monitor);
     monitor.given = -1;
     memset(&watch, 0, sizeof watch);
-    memset(&records, 0, sizeof records);
-    memset(&message, 0, sizeof message);
+    memset(&record_calls, 0, sizeof record_calls);
+    memset(&record_reads, 0, sizeof record_reads);
+    last_id = 0;
     watch_begin(&l);
 }
 
@@ -94,12 +98,12 @@ long notify_read(const struct notice *n, uint64_t address, void *to, size_t size
 
 long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t size)
 {
-    long got = notify_read(n, address, to, size);
+    long len = notify_read(n, address, to, size);
 
-    if (got < 0)
-        return got;
-    const char *end = memchr(to, '\0', (size_t)got);
-    return end ? (long)(end - to) : (size_t)got == size ? -ENAMETOOLONG : -EFAULT;
+    if (len < 0)
+        return len;
+    const char *end = memchr(to, 0, (size_t)len);
+    return end ? end - to : (size_t)len == size ? -ENAMETOOLONG : -EFAULT;
 }
 
 bool report_bytes(const void *bytes, size_t len)
