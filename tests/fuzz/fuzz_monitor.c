@@ -103,15 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *end = memchr(data, 0xff, size);
     const size_t used = end ? (size_t)(end - data) : size;
 
-    const struct mount_op op = { .kind = MOUNT_MASK_DIR, .path = "/tmp" };
-    const struct launch begun = { .plan = { .watch = size & 1 ? WATCH_LEARN : WATCH_FULL,
-                                            .layers = LAYER_BIT(LAYER_NETNS),
-                                            .mount_count = 1,
-                                            .mounts = &op } };
-
     open_socket_once();
-    monitor_reset();
-    watch_begin(&begun);
+    monitor_begin(size & 1 ? WATCH_LEARN : WATCH_FULL, true);
     monitor.bytes = data + (end ? used + 1 : size);
     monitor.size = size - (end ? used + 1 : size);
     for (size_t i = 0; i + CALL_BYTES <= used && i < MAX_CALLS * CALL_BYTES; i += CALL_BYTES) {
