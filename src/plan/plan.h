@@ -65,9 +65,9 @@ enum mount_kind {
 #define MOUNT_OPTIONAL 0x4u /* a path that is gone by now is not an error */
 #define MOUNT_CWD      0x8u /* BIND_RW: the source is the launcher's working directory */
 #define MOUNT_WRITABLE 0x10u
-#define MOUNT_HELD     0x20u /* BIND_RO: a placeholder that the host makes for the run */
-#define MOUNT_SOCKET   0x40u /* BIND_RO: a socket of the host that pid 1 connects (named) */
-#define MOUNT_TELLS    0x80u /* MASK_*: says who looked, if it can (reads) */
+#define MOUNT_HELD     0x20u  /* BIND_RO: a placeholder that the host makes for the run */
+#define MOUNT_SOCKET   0x40u  /* BIND_RO: a socket of the host that pid 1 connects (named) */
+#define MOUNT_TELLS    0x80u  /* MASK_*: says who looked, if it can (reads) */
 #define MOUNT_LINKED   0x100u /* PIN: the entry is a symlink */
 
 struct mount_op {

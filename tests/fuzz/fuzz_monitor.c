@@ -93,9 +93,8 @@ static void check_told(void)
 
     if (last_id > WATCH_MAX_RECORDS || monitor.told_count > last_id)
         abort();
-    if (monitor.told_count &&
-        (m->id == 0 || m->id > last_id || m->path_len > WATCH_PATH_MAX ||
-         m->process[WATCH_PROCESS_MAX - 1] != '\0'))
+    if (monitor.told_count && (m->id == 0 || m->id > last_id || m->path_len > WATCH_PATH_MAX ||
+                               m->process[WATCH_PROCESS_MAX - 1] != '\0'))
         abort();
 }
 
