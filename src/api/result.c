@@ -67,7 +67,7 @@ int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required
     r->max_rss = run->end.max_rss;
     r->layers = run->start.layers;
     r->shortfalls = run->shortfalls;
-    r->monitor = run->start.value != 0;
+    r->monitor = run->start.value == STARTED_WATCHED;
     r->reads = r->monitor && run->watch.level == WATCH_LEARN;
     r->sandboxed = required != 0 && (required & ~r->layers) == 0;
     for (uint32_t i = 0, n = 0; i < LAYER_NAME_COUNT; i++)

@@ -275,7 +275,7 @@ void command_keep_plan(abx_command *c, struct run *run)
 
     if (!e)
         return;
-    if (!run->start.value) { /* nobody will tell */
+    if (run->start.value != STARTED_WATCHED) { /* nobody will tell */
         free_explainer(e);
         run->watch = (struct run_watch){ .level = run->watch.level };
         return;

@@ -142,7 +142,8 @@ struct plan {
     uint32_t tty; /* 1: a new terminal for the command, master passed out */
     uint32_t tty_rows, tty_columns;
     uint32_t network_shared; /* 1: the host's network namespace */
-    uint32_t proxied;        /* 1: the proxy's listeners are made inside and passed out */
+    uint32_t proxied;        /* 1: the proxy's listeners are made inside and passed out … */
+    uint32_t relayed;        /* 1: … or, without namespaces, each connection by itself */
     uint32_t publishes;      /* 1: sockets for published ports are made inside and passed out */
     uint32_t nested;         /* 1: allowNestedNamespaces */
     uint32_t map_all_ids;    /* 1: started by root: identity map of all ids */
@@ -168,7 +169,7 @@ struct plan {
     const char *profile; /* macOS: the Seatbelt text, NULL elsewhere; likewise */
     const char *tmp;     /* … and where its temporary files are; NULL: a directory of the run */
     uint32_t named;      /* 1: Unix sockets are made by pid 1; those of MOUNT_SOCKET only */
-    uint32_t watch;      /* enum watch_level (watch.h): with watch_filter, if it can */
+    uint32_t watch; /* enum watch_level (watch.h): with watch_filter, if it can; as if relayed */
     struct plan_filter filter; /* of the command */
     struct plan_filter watch_filter;
     struct plan_filter init_filter; /* of pid 1 */

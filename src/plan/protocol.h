@@ -93,7 +93,8 @@ enum status_kind {
     STATUS_FAILED = 1, /* step, err, text: set-up ended here; the command was not started */
     STATUS_STARTED,    /* layers: in force; the command has been executed */
     STATUS_TTY,        /* one descriptor comes along: the terminal's master side */
-    STATUS_LISTENERS,  /* descriptors come along: the proxy's listening sockets */
+    STATUS_LISTENERS,  /* descriptors come along: the proxy's listening sockets, or the one that
+                        * connections come through (net/server.h) */
     STATUS_SOCKETS,    /* … and sockets that are connected to nothing yet, for published ports */
     STATUS_STOPPED,    /* value: the signal that stopped the command */
     STATUS_CONTINUED,
@@ -104,12 +105,15 @@ enum status_kind {
     STATUS_KIND_COUNT,
 };
 
+/* Whether the command's filter asks pid 1, and about what. */
+enum started_with { STARTED_ALONE, STARTED_WATCHED, STARTED_RELAYED };
+
 #define STATUS_TEXT_MAX 480
 
 struct status_msg {
     uint32_t kind;
     int32_t err;     /* errno */
-    int32_t value;   /* STARTED: 1 if the command is watched */
+    int32_t value;   /* STARTED: enum started_with */
     uint32_t layers; /* STARTED: layers in force */
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */
     uint32_t text_len;

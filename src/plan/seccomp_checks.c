@@ -15,6 +15,7 @@
 #include "plan/seccomp_checks.h"
 
 #define E_PROTONOSUPPORT 93u
+#define E_OPNOTSUPP      95u
 #define E_AFNOSUPPORT    97u
 
 #define IS(arg, value)            arg, false, SECCOMP_ALL_BITS, value
@@ -147,6 +148,9 @@ static const struct seccomp_check personality_checks[] = {
 #define FAMILY_INET    2u
 #define FAMILY_INET6   10u
 #define FAMILY_NETLINK 16u
+#define TYPE_MASK      0xfu /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
+#define TYPE_STREAM    1u
+#define PROTOCOL_TCP   6u
 static const struct seccomp_check socket_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
     { IS(0, FAMILY_INET), RET_ALLOW },
@@ -158,6 +162,31 @@ static const struct seccomp_check socket_offline_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
     { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
     { IS(2, 0), RET_ALLOW },
+};
+/*
+ * Relayed: TCP, which pid 1 connects. Streams of IPv4 and IPv6 have no other protocol among 0, 2, 4
+ * and 6; MPTCP, SCTP and SMC would not be TCP to Landlock. Netlink would tell about the host's
+ * network.
+ */
+static const struct seccomp_check socket_relayed_checks[] = {
+    { IS(0, FAMILY_UNIX), REFUSE },
+    { 1, true, TYPE_MASK, TYPE_STREAM, RET_ERRNO(E_PROTONOSUPPORT) },
+    { HAS_ANY(2, ~PROTOCOL_TCP), RET_ERRNO(E_PROTONOSUPPORT) },
+    { IS(0, FAMILY_INET), RET_ALLOW },
+    { IS(0, FAMILY_INET6), RET_ALLOW },
+};
+/* What connects without connect(): MSG_FASTOPEN. What makes another socket of it: TCP_ULP. */
+#define FLAG_FASTOPEN 0x20000000u
+static const struct seccomp_check sendmsg_checks[] = {
+    { HAS_ANY(2, FLAG_FASTOPEN), RET_ERRNO(E_OPNOTSUPP) },
+};
+static const struct seccomp_check sendto_checks[] = {
+    { HAS_ANY(3, FLAG_FASTOPEN), RET_ERRNO(E_OPNOTSUPP) },
+};
+#define OPTION_ULP 31u
+static const struct seccomp_check setsockopt_checks[] = {
+    { IS_NOT(1, PROTOCOL_TCP), RET_ALLOW },
+    { IS(2, OPTION_ULP), RET_ERRNO(E_OPNOTSUPP) },
 };
 static const struct seccomp_check init_socket_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
@@ -188,7 +217,6 @@ static const struct seccomp_check socket_unix_checks[] = {
  * sendto() to any other address later, and SOCK_RAW becomes one: without the option both are
  * refused, or socketpair() would be the way around socket().
  */
-#define TYPE_MASK 0xfu /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
 static const struct seccomp_check socketpair_checks[] = {
     { IS_NOT(0, FAMILY_UNIX), RET_ERRNO(E_AFNOSUPPORT) },
     { PART_IS(1, TYPE_MASK, 1), RET_ALLOW },
@@ -203,6 +231,8 @@ static const struct seccomp_check socketpair_unix_checks[] = {
 
 static struct seccomp_checks socket_action(const struct seccomp_options *o)
 {
+    if (o->relayed)
+        return CHECKS(socket_relayed_checks, RET_ERRNO(E_AFNOSUPPORT));
     if (o->offline)
         return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
                                : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
@@ -238,7 +268,7 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_CLONE:
         return o->nested ? VERDICT(RET_ALLOW) : CHECKS(clone_checks, RET_ALLOW);
     case SECCOMP_CONNECT:
-        return VERDICT(o->named ? RET_ASK : RET_ALLOW);
+        return VERDICT(o->named || o->relayed ? RET_ASK : RET_ALLOW);
     case SECCOMP_CHMOD:
         return CHECKS(chmod_checks, RET_ALLOW);
     case SECCOMP_FCHMODAT:
@@ -271,6 +301,12 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return CHECKS(mknodat_checks, RET_ALLOW);
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
+    case SECCOMP_SENDMSG:
+        return o->relayed ? CHECKS(sendmsg_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
+    case SECCOMP_SENDTO:
+        return o->relayed ? CHECKS(sendto_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
+    case SECCOMP_SETSOCKOPT:
+        return o->relayed ? CHECKS(setsockopt_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
     case SECCOMP_SOCKET:
         return socket_action(o);
     case SECCOMP_SOCKETPAIR:
