@@ -2,12 +2,12 @@
 # The front door; Meson and Ninja do the work. BUILD names the build folder.
 BUILD ?= build
 PREFIX ?= /usr/local
-FUZZ_SECONDS ?= 60
+TIME ?= 60
 BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test attacks test-asan test-tsan clang macos lint bench fuzz install uninstall deb dist static check-packages clean
+.PHONY: help build run test attacks test-asan test-tsan coverage clang macos lint bench fuzz install uninstall deb dist static check-packages clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
@@ -16,11 +16,12 @@ help:
 	@echo 'make attacks    the attack cases as a table (ATTACKS="--with bwrap A28" selects)'
 	@echo 'make test-asan  the same under AddressSanitizer and UBSan, in build-asan'
 	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
+	@echo 'make coverage   what the tests execute of the files that read foreign bytes, in build-cov'
 	@echo 'make clang      build with clang and run the unit tests, in build-clang'
 	@echo 'make macos      compile and link what macOS runs, for both CPUs, in build-macos'
 	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
 	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
-	@echo 'make fuzz       each fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS), in build-fuzz'
+	@echo 'make fuzz       each fuzzer for TIME=$(TIME) seconds, in build-fuzz (FUZZ="json yaml" selects)'
 	@echo 'make install    to DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)'
 	@echo 'make uninstall  takes that away again (same DESTDIR and PREFIX)'
 	@echo 'make deb        Debian packages: program, library, -dev, in dist/'
@@ -60,6 +61,14 @@ test-tsan:
 	@ninja -C build-tsan all tests
 	@BUILD=build-tsan tools/test-run unit/
 
+coverage:
+	@tools/install-deps build test
+	@CC=gcc tools/configure build-cov -Dtests=enabled -Dbuildtype=debug -Db_coverage=true
+	@ninja -C build-cov all tests
+	@find build-cov -name '*.gcda' -delete
+	@BUILD=build-cov tools/test-run unit/ fuzz/ classify/
+	@tools/coverage build-cov $(COVERAGE)
+
 clang:
 	@tools/install-deps build test lint
 	@CC=clang tools/configure build-clang -Dtests=enabled
@@ -81,7 +90,7 @@ fuzz:
 	@tools/install-deps build test lint
 	@CC=clang tools/configure build-fuzz -Dfuzz=true $(sanitize)=address,undefined
 	@ninja -C build-fuzz fuzzers
-	@tools/fuzz-run build-fuzz $(FUZZ_SECONDS)
+	@tools/fuzz-run build-fuzz $(TIME) $(FUZZ)
 
 install:
 	@tools/install-deps build
@@ -102,4 +111,4 @@ check-packages:
 	@tools/check-packages
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz build-macos
+	rm -rf $(BUILD) build-asan build-tsan build-cov build-clang build-fuzz build-macos

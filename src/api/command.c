@@ -6,6 +6,7 @@
 
 #include "api/judge.h"
 #include "base/str.h"
+#include "plan/bwrap.h"
 #include "plan/dump.h"
 #include "plan/seatbelt.h"
 
@@ -286,8 +287,12 @@ int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_te
         return err_new(err, ABX_E_INVALID, "print the plan: no format or no place for it");
     _buf_ struct buf b;
     buf_init(&b, (size_t)256 << 20);
-    code = str_eq(format, "seatbelt") ? print_profile(c, &b, err)
-                                      : plan_dump(c->plan, format, &b, err);
+    if (str_eq(format, "seatbelt"))
+        code = print_profile(c, &b, err);
+    else if (str_eq(format, "bwrap"))
+        code = bwrap_print(c->plan, (const char *const *)environ, &b, err);
+    else
+        code = plan_dump(c->plan, format, &b, err);
     if (code != ABX_OK)
         return code;
     char *text = buf_take(&b);

@@ -178,14 +178,15 @@ static const struct pin_fact *find_hidden_link(const struct view *view,
 }
 
 int32_t explain_resolved(const struct explain_context *context, enum explain_operation operation,
-                         struct resolved *where, struct arena *arena, struct explain_answer *ret,
-                         abx_error **err)
+                         enum explain_making making, struct resolved *where, struct arena *arena,
+                         struct explain_answer *ret, abx_error **err)
 {
     const struct pin_fact *hidden = find_hidden_link(&context->view, where);
 
     if (hidden)
         *where = (struct resolved){ .path = hidden->path, .exists = true };
-    const struct explain_path path = { where->path, where->exists, where->is_dir, where->ancestor };
+    const struct explain_path path = { where->path, where->exists, where->is_dir, where->ancestor,
+                                       making };
     return explain_path(context, operation, &path, arena, ret, err);
 }
 
@@ -210,8 +211,8 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
         r = view_make(c->plan, &a->arena, &context.view, err);
     if (r != ABX_OK)
         return r;
-    r = explain_resolved(&context, operations[operation].operation, &where, &a->arena, &a->says,
-                         err);
+    r = explain_resolved(&context, operations[operation].operation, EXPLAIN_ANYTHING, &where,
+                         &a->arena, &a->says, err);
     if (r == ABX_OK && exec)
         r = explain_command(&context, name, where.path, &a->arena, &a->says, err);
     a->target = where.path;

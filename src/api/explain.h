@@ -11,8 +11,8 @@ int32_t explain_resolve(const struct explain_context *context, const char *text,
                         struct arena *arena, struct resolved *ret, abx_error **err);
 /* *where becomes a link on the way where the run does not see that. */
 int32_t explain_resolved(const struct explain_context *context, enum explain_operation operation,
-                         struct resolved *where, struct arena *arena, struct explain_answer *ret,
-                         abx_error **err);
+                         enum explain_making making, struct resolved *where, struct arena *arena,
+                         struct explain_answer *ret, abx_error **err);
 /* Whether the file's own permissions allow it (R_OK, …). Root has no override inside. */
 bool host_allows(const char *path, int mode);
 

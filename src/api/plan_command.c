@@ -7,6 +7,7 @@
 
 #include "api/internal.h"
 #include "api/net_env.h"
+#include "api/test_skip.h"
 #include "base/buf.h"
 #include "plan/compile.h"
 #include "probe/scan.h"
@@ -27,26 +28,6 @@ static int32_t check_streams(const abx_command *c, abx_error **err)
         return err_new(err, ABX_E_INVALID, "wrap: a terminal is for all three streams or for none");
     return ABX_OK;
 }
-
-#ifdef ABX_TESTING
-#include <stdlib.h>
-/* ABX_TEST_SKIP=mounts,landlock,seccomp: layers that the test launcher leaves out. */
-static uint32_t skipped_layers(void)
-{
-    const char *list = getenv("ABX_TEST_SKIP");
-    uint32_t bits = 0;
-
-    for (uint32_t i = 0; list && i < LAYER_COUNT; i++)
-        if (strstr(list, layer_names[i]))
-            bits |= LAYER_BIT(i);
-    return bits;
-}
-#else
-static uint32_t skipped_layers(void)
-{
-    return 0;
-}
-#endif
 
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
 {
@@ -185,7 +166,7 @@ int32_t command_compile(abx_command *c, abx_error **err)
     code = command_finish_plan(c, own, &c->arena, err);
     if (code != ABX_OK)
         return code;
-    own->test_skip = skipped_layers();
+    test_skip_plan(own, request.envp, &c->arena);
     take_window(own);
     c->plan = own;
     say_notices(c);

@@ -20,6 +20,7 @@
 
 #include "api/internal.h"
 #include "api/net.h"
+#include "api/test_skip.h"
 #include "base/fd.h"
 #include "plan/protocol.h"
 #include "plan/shortfalls.h"
@@ -165,7 +166,8 @@ static bool publish_run(abx_command *c, struct run *run)
 static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd,
                        struct arena *arena, abx_error **err)
 {
-    uint32_t layers = c->plan ? c->plan->layers : plan_layers(c->policy, c->backend);
+    uint32_t layers = c->plan ? c->plan->layers
+                              : test_skip_layers(plan_layers(c->policy, c->backend));
     struct run_request request;
 
     if (!publish_run(c, run))

@@ -60,6 +60,7 @@ static void copy_answer(const struct explain_answer *says, struct abx_violation 
     v->source = says->source;
     v->grant = says->grant;
     v->grant_path = says->grant_path;
+    v->first = says->first;
     v->note = says->note;
 }
 
@@ -79,6 +80,13 @@ static bool mean_directory(const struct explainer *e, struct resolved *where, st
     return where->ancestor;
 }
 
+static enum explain_making making_of(const struct watch_msg *msg, const char *call)
+{
+    if (!(msg->flags & WATCH_NAME))
+        return EXPLAIN_FILE;
+    return str_has_prefix(call, "mkdir") ? EXPLAIN_DIRECTORY : EXPLAIN_ENTRY;
+}
+
 static void tell_path(struct explainer *e, struct run *run, const struct watch_msg *msg,
                       const char *detail)
 {
@@ -92,8 +100,8 @@ static void tell_path(struct explainer *e, struct run *run, const struct watch_m
     if (!path || path[0] != '/' ||
         explain_resolve(&e->context, path, &arena, &where, NULL) != ABX_OK ||
         ((msg->flags & WATCH_NAME) && !mean_directory(e, &where, &arena)) ||
-        explain_resolved(&e->context, read ? EXPLAIN_READ : EXPLAIN_WRITE, &where, &arena, &says,
-                         NULL) != ABX_OK)
+        explain_resolved(&e->context, read ? EXPLAIN_READ : EXPLAIN_WRITE, making_of(msg, detail),
+                         &where, &arena, &says, NULL) != ABX_OK)
         return;
     const char *asked = where.exists ? where.path : where.ancestor;
     if ((says.allowed && !fixed) || (asked && !host_allows(asked, read           ? R_OK

@@ -10,8 +10,10 @@
  */
 #include "cli/learn.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -87,6 +89,8 @@ static const char *path_objection(const struct lessons *l, const abx_violation *
         return "no grant would allow it";
     if (!second || (l->home && is_beneath(l->home, path)))
         return "a grant would be too broad";
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return "it has to be made first";
     if (!is_writable_text(path))
         return "its name is a pattern, or cannot be written in a file";
     return NULL;

@@ -255,7 +255,8 @@ void init_run(struct launch *l)
     sys_fault_disarm();
     l->enforced = l->plan.layers;
     report_started(l);
-    watch_begin(l);
+    if (l->notify_fd >= 0)
+        watch_begin(l);
 
     struct init in = {
         .l = l,

@@ -28,7 +28,7 @@ static inline bool layer_is_due(const struct plan *p, uint32_t layer)
 
 static inline bool step_is_due(const struct plan *p, const struct step *step)
 {
-    return step->layer == LAYER_COUNT || layer_is_due(p, step->layer);
+    return !sys_skips(step->name) && (step->layer == LAYER_COUNT || layer_is_due(p, step->layer));
 }
 
 #endif

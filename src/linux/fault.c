@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test builds only: ABX_FAULT=ROLE:N makes the N-th checked system call of that process of the
- * launcher fail with EPERM. Counting stops when the command has been started.
+ * Test builds only. ABX_FAULT=ROLE:N makes the N-th checked system call of that process of the
+ * launcher fail with EPERM; counting stops when the command has been started. ABX_TEST_SKIP=NAME,…
+ * leaves steps out, and parts of them.
  */
 #include "linux/sys.h"
 
@@ -11,10 +12,13 @@ static const char *const role_names[ROLE_COUNT] = { "keeper:", "init:", "command
 static uint64_t fault_at, fault_count;
 static enum sys_role fault_role = ROLE_COUNT;
 static bool fault_armed;
+static const char *skip_list = "";
 
 void sys_fault_init(const char *const *envp)
 {
     for (; *envp; envp++) {
+        if (text_has_prefix(*envp, "ABX_TEST_SKIP="))
+            skip_list = *envp + text_len("ABX_TEST_SKIP=");
         if (!text_has_prefix(*envp, "ABX_FAULT="))
             continue;
         const char *value = *envp + text_len("ABX_FAULT=");
@@ -41,6 +45,19 @@ void sys_fault_disarm(void)
 long sys_fault(void)
 {
     return fault_armed && ++fault_count == fault_at ? EPERM : 0;
+}
+
+bool sys_skips(const char *name)
+{
+    const size_t len = text_len(name);
+
+    for (const char *s = skip_list; *s; s++) {
+        bool begins = s == skip_list || s[-1] == ',';
+
+        if (begins && text_has_prefix(s, name) && (s[len] == '\0' || s[len] == ','))
+            return true;
+    }
+    return false;
 }
 
 #endif

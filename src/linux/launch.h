@@ -101,6 +101,8 @@ long notify_give(int listener, const struct notice *n, int fd, bool cloexec);
 long notify_replace(int listener, const struct notice *n, int fd, uint32_t place, bool cloexec);
 /* Memory of the waiting process: bytes that were there, or -errno. */
 long notify_read(const struct notice *n, uint64_t address, void *to, size_t size);
+/* … a string: its length, or -errno; what does not end within size bytes is -ENAMETOOLONG. */
+long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t size);
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE

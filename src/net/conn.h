@@ -138,6 +138,7 @@ struct server {
     uint32_t last_question;
     bool stopping, resting;     /* resting: a listener is paused */
     struct loop_timer deadline; /* of server_stop */
+    struct loop_timer retry;    /* listeners rest because something ran out */
     struct loop_task settle;    /* listeners go on, or all is over */
 };
 
@@ -174,6 +175,8 @@ const struct rules *conn_rules(const struct conn *c);
 enum conn_step conn_judge(struct conn *c);
 void conn_answered(struct conn *c, bool yes);
 void conn_open_cancel(struct conn *c);
+/* After a reload: begins to open the target once more if it is about to. c may be gone after it. */
+void conn_open_again(struct conn *c);
 /* After a reload: is it still allowed? False: there was a record, it has to be closed. */
 bool conn_still_allowed(struct conn *c);
 /* A plain request that is written for an upstream proxy, not for the server itself. */

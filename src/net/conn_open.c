@@ -4,7 +4,8 @@
  *
  * The order is what keeps the promise: the name is judged before anybody is asked for its
  * addresses; all addresses are judged before one is dialled; those that were judged are dialled, no
- * others. Rules are read anew at every step, so a reload in between counts.
+ * others. A reload in between begins all of it anew, but for what somebody answered: nothing that
+ * the old rules decided is left, neither an address nor a proxy.
  *
  * With an upstream proxy the name goes there as it is, and addresses are that proxy's business: a
  * host behind one often cannot resolve names at all. Addresses in the request are judged as ever.
@@ -216,14 +217,21 @@ enum conn_step conn_judge(struct conn *c)
     return refuse_by(c, &verdict);
 }
 
-void conn_answered(struct conn *c, bool yes)
+/* By the rules of now and what was answered; nobody is asked again. */
+static enum conn_step open_by_name(struct conn *c)
 {
     struct filter_verdict verdict;
 
     filter_check_host(conn_rules(c)->filter, &c->host, c->port, &verdict);
+    bool open = verdict.decision == FILTER_ALLOW ||
+                (c->granted && verdict.decision == FILTER_UNLISTED);
+    return open ? open_target(c) : refuse_by(c, &verdict);
+}
+
+void conn_answered(struct conn *c, bool yes)
+{
     c->granted = yes;
-    bool open = verdict.decision == FILTER_ALLOW || (yes && verdict.decision == FILTER_UNLISTED);
-    resume(c, open ? open_target(c) : refuse_by(c, &verdict));
+    resume(c, open_by_name(c));
 }
 
 void conn_open_cancel(struct conn *c)
@@ -235,6 +243,12 @@ void conn_open_cancel(struct conn *c)
 }
 
 /* ---- after a reload ---- */
+
+void conn_open_again(struct conn *c)
+{
+    conn_open_cancel(c);
+    resume(c, open_by_name(c));
+}
 
 static bool peer_address(const struct conn *c, struct addr *ret)
 {
@@ -260,7 +274,7 @@ bool conn_still_allowed(struct conn *c)
     struct filter_verdict verdict;
     struct addr peer;
 
-    if (!c->has_target || c->state <= CONN_ASKED || c->state >= CONN_REPLY)
+    if (!c->has_target || c->state <= CONN_DIAL || c->state >= CONN_REPLY)
         return true;
     filter_check_host(rules->filter, &c->host, c->port, &verdict);
     bool open = verdict.decision == FILTER_ALLOW ||

@@ -22,7 +22,8 @@
 #include "base/fd.h"
 #include "net/conn.h"
 
-#define ACCEPT_ROUND 64 /* of one listener before others have their turn */
+#define ACCEPT_ROUND 64                    /* of one listener before others have their turn */
+#define ACCEPT_PAUSE (100 * NSEC_PER_MSEC) /* when descriptors or memory have run out */
 
 /* ---- connections that may make room ---- */
 
@@ -111,6 +112,34 @@ static int receive_client(struct listener *l)
     return fd;
 }
 
+/*
+ * Descriptors or memory have run out, ours or the machine's: a connection that asked for nothing
+ * yet makes room, or else the listener rests for a moment. Who waits in its backlog keeps its
+ * place.
+ */
+static void accept_failed(struct listener *l, int error)
+{
+    struct server *s = l->server;
+    bool full = error == EMFILE || error == ENFILE;
+
+    l->round = 0;
+    if (!full && error != ENOMEM && error != ENOBUFS)
+        return;
+    if (full && s->young.first) {
+        conn_free(s->young.first);
+        return;
+    }
+    listener_pause(l, true);
+    loop_timer_set(s->loop, &s->retry, loop_now(s->loop) + ACCEPT_PAUSE);
+}
+
+static void retry_expired(struct loop_timer *timer)
+{
+    struct server *s = CONTAINER_OF(timer, struct server, retry);
+
+    loop_post(s->loop, &s->settle);
+}
+
 static void listener_ready(struct loop_io *io, unsigned events)
 {
     struct listener *l = CONTAINER_OF(io, struct listener, io);
@@ -126,12 +155,7 @@ static void listener_ready(struct loop_io *io, unsigned events)
         int fd = l->passed ? receive_client(l)
                            : accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
-            l->round = 0;
-            /* Out of descriptors: a connection that ends wakes us, or a young one goes. */
-            if ((errno == EMFILE || errno == ENFILE) && s->young.first)
-                conn_free(s->young.first);
-            else if (errno == EMFILE || errno == ENFILE)
-                listener_pause(l, true);
+            accept_failed(l, errno);
             return;
         }
         (void)conn_new(l, fd);
@@ -267,7 +291,7 @@ static void rules_free(struct server *s, struct rules *r)
     free(r);
 }
 
-/* Closes what the new rules do not allow. */
+/* Closes what the new rules do not allow; what is not open yet is opened by them or not at all. */
 static void judge_again(struct server *s, const struct rules *r)
 {
     struct conn *c = s->conns;
@@ -275,7 +299,9 @@ static void judge_again(struct server *s, const struct rules *r)
     while (c) {
         struct conn *next = c->next;
 
-        if (conn_rules(c) == r && !conn_still_allowed(c))
+        if (conn_rules(c) == r && (c->state == CONN_RESOLVE || c->state == CONN_DIAL))
+            conn_open_again(c);
+        else if (conn_rules(c) == r && !conn_still_allowed(c))
             conn_free(c);
         c = next;
     }
@@ -358,6 +384,7 @@ void server_stop(struct server *s)
     if (s->stopping)
         return;
     s->stopping = true;
+    loop_timer_clear(s->loop, &s->retry);
     for (struct listener *l = s->listeners; l; l = l->next)
         loop_close(s->loop, &l->io);
     while (s->young.first)
@@ -390,6 +417,7 @@ int server_new(struct loop *loop, struct resolver *resolver, const struct server
     s->limits = *limits;
     s->hooks = *hooks;
     s->deadline.expired = stop_expired;
+    s->retry.expired = retry_expired;
     s->settle.run = settle;
     set_defaults(&s->limits);
     *ret = s;
@@ -412,6 +440,7 @@ void server_free(struct server *s)
         rules_free(s, r);
     }
     loop_timer_clear(s->loop, &s->deadline);
+    loop_timer_clear(s->loop, &s->retry);
     loop_unpost(s->loop, &s->settle);
     relay_pool_done(&s->pool);
     free(s);

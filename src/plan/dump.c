@@ -81,7 +81,7 @@ static const struct {
 } mount_flags[] = {
     { MOUNT_SEAL, "sealed" },   { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
     { MOUNT_CWD, "cwd" },       { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
-    { MOUNT_SOCKET, "socket" },
+    { MOUNT_SOCKET, "socket" }, { MOUNT_LINKED, "symlink" },
 };
 
 static void put_escaped(struct buf *b, const char *s)
@@ -350,7 +350,7 @@ int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, 
         int32_t r = err_new(err, ABX_E_INVALID, "print the plan as '%.64s': unknown format",
                             format);
         err_subject(err, format);
-        err_hint(err, "text, json or seatbelt");
+        err_hint(err, "text, json, bwrap or seatbelt");
         return r;
     }
     return out->failed ? err_nomem(err) : ABX_OK;

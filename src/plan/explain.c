@@ -6,7 +6,9 @@
  *
  * The suggested grant is for the command line and so beats every other layer; where the rule that
  * denies is itself from the command line, the change is to leave it out; where a ceiling denies
- * (RULE_FINAL) or the system's own directories are meant, there is none.
+ * (RULE_FINAL) or the system's own directories are meant, there is none. What is absent cannot be
+ * granted, so its directory is; but never a whole home or top directory for the sake of one name in
+ * it: then that has to be made first.
  */
 #include "plan/explain.h"
 
@@ -227,15 +229,48 @@ const char *explain_word(struct arena *arena, const char *text)
     return word;
 }
 
+/* A top directory, a home, what is above it or everybody's in it: too much for one name. */
+static bool is_broad(const struct question *q, const char *directory)
+{
+    static const char *const shared[] = { ".cache", ".config", ".local", ".local/share",
+                                          ".local/state" };
+    const char *home = q->context->facts->home;
+
+    if (str_eq(directory, q->context->facts->cwd))
+        return false; /* where somebody works: "--rw ." is what a notice says, too */
+    if (path_depth(directory) <= 1 || (home && path_is_beneath(home, directory)))
+        return true;
+    if (!home || !path_is_beneath(directory, home))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(shared); i++)
+        if (str_eq(directory + strlen(home) + 1, shared[i]))
+            return true;
+    return false;
+}
+
+/* What could be made and then granted: the name itself, or the last of its absent directories. */
+static const char *path_to_make(const struct question *q)
+{
+    const char *path = q->path->path, *ancestor = q->path->ancestor;
+
+    if (q->path->exists || q->operation != EXPLAIN_WRITE || q->effect != EFFECT_DEFAULT ||
+        q->path->making == EXPLAIN_ENTRY || !ancestor || !ancestor[1] || !is_broad(q, ancestor))
+        return NULL;
+    size_t len = strlen(path) - strlen(path_basename(path)) - 1;
+    return path_depth(path) == path_depth(ancestor) + 1 ? path : arena_strndup(q->arena, path, len);
+}
+
 /* The path to name in a grant; NULL: there is none that would help. */
 static const char *grant_path(const struct question *q)
 {
-    const char *at_rule = path_of_rule(q);
+    const char *at_rule = path_of_rule(q), *made = path_to_make(q);
 
     if (q->path->exists)
         return q->path->path;
     if (q->effect == EFFECT_HELD || q->effect == EFFECT_HIDDEN)
         return at_rule;
+    if (made)
+        return made;
     /* What does not exist cannot be mounted; new entries of "/" itself are never possible. */
     return q->path->ancestor && q->path->ancestor[1] ? q->path->ancestor : NULL;
 }
@@ -257,7 +292,17 @@ static const char *grant_text(const struct question *q, const char **ret_path)
     return word ? arena_printf(q->arena, "%s %s", write ? "--rw" : "--ro", word) : NULL;
 }
 
-static const char *denial_note(const struct question *q)
+/* How to make the path of the grant, if that is absent. */
+static const char *first_text(const struct question *q, const char *granted)
+{
+    const char *made = granted[0] ? path_to_make(q) : NULL;
+    bool is_file = q->path->making == EXPLAIN_FILE && made == q->path->path;
+    const char *word = made ? explain_word(q->arena, made) : NULL;
+
+    return word ? arena_printf(q->arena, "%s %s", is_file ? "touch" : "mkdir -p", word) : "";
+}
+
+static const char *denial_note(const struct question *q, const char *first)
 {
     const char *refusal = plan_notice(q->context->policy, q->context->facts);
 
@@ -267,6 +312,10 @@ static const char *denial_note(const struct question *q)
                    : "the rule is final: no other rule reopens it";
     switch (q->effect) {
     case EFFECT_DEFAULT:
+        if (first[0])
+            return arena_printf(q->arena, "what does not exist cannot be granted; first: %s%s",
+                                first,
+                                q->path->making == EXPLAIN_ANYTHING ? " (a file: touch)" : "");
         if (refusal && path_is_beneath(q->path->path, q->context->facts->cwd))
             return arena_printf(q->arena, "%s, and so it is not made writable by itself", refusal);
         return "what no rule names can be read, not written";
@@ -355,7 +404,7 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
     q.effect = effect_of(q.op, path->path);
 
     struct explain_answer answer = {
-        .allowed = effect_allows(&q), .source = "", .grant = "", .grant_path = ""
+        .allowed = effect_allows(&q), .source = "", .grant = "", .grant_path = "", .first = ""
     };
     const struct policy_rule *ceiling = answer.allowed ? NULL : find_ceiling(&q);
 
@@ -368,7 +417,11 @@ int32_t explain_path(const struct explain_context *context, enum explain_operati
         answer.source = arena_strdup(arena, q.rule->source);
     if (!answer.allowed)
         answer.grant = grant_text(&q, &answer.grant_path);
-    answer.note = answer.allowed ? allowance_note(&q) : denial_note(&q);
+    if (answer.grant && answer.grant_path[0])
+        answer.first = first_text(&q, answer.grant_path);
+    if (!answer.first)
+        return err_nomem(err);
+    answer.note = answer.allowed ? allowance_note(&q) : denial_note(&q, answer.first);
     if (!answer.rule || !answer.source || !answer.grant || !answer.note)
         return err_nomem(err);
     *ret = answer;
@@ -386,6 +439,7 @@ int32_t explain_network(const struct policy *policy, struct arena *arena,
         .source = "",
         .grant = "",
         .grant_path = "",
+        .first = "",
         .note = allowed ? "the host's network as it is: every address, its own services included"
                         : "the run has a network of its own with nothing in it but loopback",
     };

@@ -18,6 +18,9 @@
 
 enum explain_operation { EXPLAIN_READ, EXPLAIN_WRITE, EXPLAIN_EXEC };
 
+/* What an absent path would become; that says whether it could be made first, and then granted. */
+enum explain_making { EXPLAIN_ANYTHING, EXPLAIN_DIRECTORY, EXPLAIN_FILE, EXPLAIN_ENTRY };
+
 /* All of a run that answers need. */
 struct explain_context {
     const struct policy *policy;
@@ -30,6 +33,7 @@ struct explain_path {
     const char *path; /* canonical; absent components as written */
     bool exists, is_dir;
     const char *ancestor; /* if it does not exist: the deepest directory that does; may be NULL */
+    enum explain_making making; /* ENTRY: a name is moved or removed, its directory is changed */
 };
 
 /* Texts are never NULL, "" where there is nothing to say; constants, or in the caller's arena. */
@@ -40,6 +44,7 @@ struct explain_answer {
     const char *source;     /* "FILE:LINE:COLUMN" where a file says so */
     const char *grant;      /* the smallest change that would allow it: "--rw /etc/x" */
     const char *grant_path; /* the path in it, as it is */
+    const char *first;      /* what has to be done before the grant helps: "mkdir -p /etc/x" */
     const char *note;       /* what else one should know, one sentence */
 };
 

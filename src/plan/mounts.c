@@ -370,6 +370,7 @@ static void visit_pin(struct walk *w, const struct node *n)
                                  arena_printf(w->arena, "leads to %s", n->why));
     op->dev = n->dev;
     op->ino = n->ino;
+    op->flags = n->is_link ? MOUNT_LINKED : 0;
     add_mounted(w, n->path);
 }
 

@@ -276,6 +276,7 @@ static int32_t add_facts(struct collector *c)
             struct node *n = add_node(c, NODE_PIN, f->pins[j].path);
             n->dev = f->pins[j].dev;
             n->ino = f->pins[j].ino;
+            n->is_link = f->pins[j].is_link;
             n->why = f->why;
         }
     }

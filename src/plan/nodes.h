@@ -34,6 +34,7 @@ struct node {
     uint32_t cap;                      /* RULE: enum access; ACCESS_RW: no ceiling */
     uint32_t place;                    /* COVER; WRAP: number of the target */
     bool exists, is_dir;
+    bool is_link; /* PIN */
     uint64_t dev, ino;
     const char *why;
     const char *target;    /* KEEP: of a symlink */

@@ -67,6 +67,7 @@ enum mount_kind {
 #define MOUNT_WRITABLE 0x10u
 #define MOUNT_HELD     0x20u /* BIND_RO: a placeholder that the host makes for the run */
 #define MOUNT_SOCKET   0x40u /* BIND_RO: a socket of the host that pid 1 connects (named) */
+#define MOUNT_LINKED   0x80u /* PIN: the entry is a symlink */
 
 struct mount_op {
     uint32_t kind; /* enum mount_kind */
@@ -99,14 +100,16 @@ struct landlock_rule {
 
 /*
  * What a wrapper knows, in its own program file (linux/wrap.c): words, each with its NUL. The real
- * program's path, its name, the private /tmp or "", then for each rule the command's name and
- * WRAP_BLOCK, WRAP_GUARD with the guard's name, or WRAP_SCRIPT with the script's path.
+ * program's path, its name, the private /tmp or "", the host's writable roots in it and "", then
+ * for each rule the command's name and WRAP_BLOCK, WRAP_GUARD with the guard's name, or WRAP_SCRIPT
+ * with the script's path.
  */
-#define WRAP_BLOCK  'b'
-#define WRAP_GUARD  'g'
-#define WRAP_SCRIPT 's'
-#define WRAP_MAGIC  UINT32_C(0x50415257)
-#define WRAP_EMPTY  UINT32_C(0x45584241) /* the slot of a program that is no copy */
+#define WRAP_MAX_ROOTS 16 /* with more of them, or too long ones, nothing counts as private */
+#define WRAP_BLOCK     'b'
+#define WRAP_GUARD     'g'
+#define WRAP_SCRIPT    's'
+#define WRAP_MAGIC     UINT32_C(0x50415257)
+#define WRAP_EMPTY     UINT32_C(0x45584241) /* the slot of a program that is no copy */
 
 #define WRAP_SLOT_BYTES 4096
 

@@ -18,11 +18,12 @@
 #define E_OPNOTSUPP      95u
 #define E_AFNOSUPPORT    97u
 
-#define IS(arg, value)            arg, false, SECCOMP_ALL_BITS, value
-#define IS_NOT(arg, value)        arg, true, SECCOMP_ALL_BITS, value
-#define PART_IS(arg, mask, value) arg, false, mask, value
-#define HAS_ANY(arg, mask)        arg, true, mask, 0
-#define REFUSE                    RET_ERRNO(E_PERM)
+#define IS(arg, value)                arg, false, SECCOMP_ALL_BITS, value
+#define IS_NOT(arg, value)            arg, true, SECCOMP_ALL_BITS, value
+#define PART_IS(arg, mask, value)     arg, false, mask, value
+#define PART_IS_NOT(arg, mask, value) arg, true, mask, value
+#define HAS_ANY(arg, mask)            arg, true, mask, 0
+#define REFUSE                        RET_ERRNO(E_PERM)
 
 /*
  * NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET. CLONE_NEWTIME (0x80) is not among them:
@@ -139,41 +140,62 @@ static const struct seccomp_check personality_checks[] = {
 };
 
 /*
- * AF_INET and AF_INET6: the network namespace decides what they reach. AF_NETLINK only for
- * NETLINK_ROUTE, which getifaddrs() needs. AF_UNIX reaches the host through any socket whose path
- * is visible, so it needs the option. Offline there are no Internet sockets at all: that kernel has
- * no such protocol.
+ * AF_INET and AF_INET6: TCP and UDP, the network namespace decides what they reach. Nothing else:
+ * raw, ping, SCTP, DCCP, MPTCP, SMC and UDP-Lite sockets go past what the proxy and its records
+ * see, and are a part of the kernel (some as modules, loaded by asking) that no build needs. Nor
+ * SOCK_PACKET, which makes AF_INET an AF_PACKET. Programs take EPROTONOSUPPORT for a kernel without
+ * and use TCP (Go with MPTCP). AF_NETLINK only for NETLINK_ROUTE, which getifaddrs() needs. AF_UNIX
+ * reaches the host through any socket whose path is visible, so it needs the option. Offline there
+ * are no Internet sockets at all.
  */
-#define FAMILY_UNIX    1u
-#define FAMILY_INET    2u
-#define FAMILY_INET6   10u
-#define FAMILY_NETLINK 16u
-#define TYPE_MASK      0xfu /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
-#define TYPE_STREAM    1u
-#define PROTOCOL_TCP   6u
+#define FAMILY_UNIX     1u
+#define FAMILY_INET     2u
+#define FAMILY_INET6    10u
+#define FAMILY_NETLINK  16u
+#define FAMILY_INTERNET ~(FAMILY_INET ^ FAMILY_INET6) /* what both have in common */
+#define TYPE_MASK       0xfu                          /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
+#define TYPE_STREAM     1u
+#define TYPE_DGRAM      2u
+#define TYPE_SEQPACKET  5u
+#define PROTOCOL_TCP    6u
+#define PROTOCOL_UDP    17u
+#define NO_FAMILY       RET_ERRNO(E_AFNOSUPPORT)
+#define NO_PROTOCOL     RET_ERRNO(E_PROTONOSUPPORT) /* also where a list ends */
+
+_Static_assert((FAMILY_INET & FAMILY_INTERNET) == FAMILY_INET &&
+                   (FAMILY_INET6 & FAMILY_INTERNET) == FAMILY_INET,
+               "one bit tells them apart");
+
+/* Netlink and the Internet, whatever is said of Unix sockets. */
+/* clang-format off */
+#define SOCKETS_ONLINE                                                                             \
+    { IS(0, FAMILY_NETLINK), CHECK_AND },              { IS(2, 0), RET_ALLOW },                    \
+    { IS(0, FAMILY_NETLINK), NO_PROTOCOL },                                                        \
+    { PART_IS_NOT(0, FAMILY_INTERNET, FAMILY_INET), NO_FAMILY },                                   \
+    { PART_IS(1, TYPE_MASK, TYPE_STREAM), CHECK_AND }, { IS(2, PROTOCOL_TCP), RET_ALLOW },         \
+    { PART_IS(1, TYPE_MASK, TYPE_DGRAM), CHECK_AND },  { IS(2, PROTOCOL_UDP), RET_ALLOW },         \
+    { IS_NOT(2, 0), NO_PROTOCOL },                                                                 \
+    { PART_IS(1, TYPE_MASK, TYPE_STREAM), RET_ALLOW },                                             \
+    { PART_IS(1, TYPE_MASK, TYPE_DGRAM), RET_ALLOW }
+#define SOCKETS_OFFLINE                                                                            \
+    { IS_NOT(0, FAMILY_NETLINK), NO_FAMILY },          { IS(2, 0), RET_ALLOW }
+/* clang-format on */
+
 static const struct seccomp_check socket_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
-    { IS(0, FAMILY_INET), RET_ALLOW },
-    { IS(0, FAMILY_INET6), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_ONLINE,
 };
 static const struct seccomp_check socket_offline_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_OFFLINE,
 };
-/*
- * Relayed: TCP, which pid 1 connects. Streams of IPv4 and IPv6 have no other protocol among 0, 2, 4
- * and 6; MPTCP, SCTP and SMC would not be TCP to Landlock. Netlink would tell about the host's
- * network.
- */
+/* Relayed: TCP, which pid 1 connects. Netlink would tell about the host's network. */
 static const struct seccomp_check socket_relayed_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
-    { 1, true, TYPE_MASK, TYPE_STREAM, RET_ERRNO(E_PROTONOSUPPORT) },
-    { HAS_ANY(2, ~PROTOCOL_TCP), RET_ERRNO(E_PROTONOSUPPORT) },
-    { IS(0, FAMILY_INET), RET_ALLOW },
-    { IS(0, FAMILY_INET6), RET_ALLOW },
+    { PART_IS_NOT(0, FAMILY_INTERNET, FAMILY_INET), NO_FAMILY },
+    { PART_IS_NOT(1, TYPE_MASK, TYPE_STREAM), NO_PROTOCOL },
+    { IS(2, 0), RET_ALLOW },
+    { IS(2, PROTOCOL_TCP), RET_ALLOW },
 };
 /* What connects without connect(): MSG_FASTOPEN. What makes another socket of it: TCP_ULP. */
 #define FLAG_FASTOPEN 0x20000000u
@@ -194,22 +216,15 @@ static const struct seccomp_check init_socket_checks[] = {
 /* Pid 1 makes them, and only ever gives out connected ones (launcher/sockets.c). */
 static const struct seccomp_check socket_named_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ASK },
-    { IS(0, FAMILY_INET), RET_ALLOW },
-    { IS(0, FAMILY_INET6), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_ONLINE,
 };
 static const struct seccomp_check socket_unix_offline_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_OFFLINE,
 };
 static const struct seccomp_check socket_unix_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
-    { IS(0, FAMILY_INET), RET_ALLOW },
-    { IS(0, FAMILY_INET6), RET_ALLOW },
-    { IS_NOT(0, FAMILY_NETLINK), RET_ERRNO(E_AFNOSUPPORT) },
-    { IS(2, 0), RET_ALLOW },
+    SOCKETS_ONLINE,
 };
 
 /*
@@ -218,12 +233,12 @@ static const struct seccomp_check socket_unix_checks[] = {
  * refused, or socketpair() would be the way around socket().
  */
 static const struct seccomp_check socketpair_checks[] = {
-    { IS_NOT(0, FAMILY_UNIX), RET_ERRNO(E_AFNOSUPPORT) },
-    { PART_IS(1, TYPE_MASK, 1), RET_ALLOW },
-    { PART_IS(1, TYPE_MASK, 5), RET_ALLOW },
+    { IS_NOT(0, FAMILY_UNIX), NO_FAMILY },
+    { PART_IS(1, TYPE_MASK, TYPE_STREAM), RET_ALLOW },
+    { PART_IS(1, TYPE_MASK, TYPE_SEQPACKET), RET_ALLOW },
 };
 static const struct seccomp_check socketpair_unix_checks[] = {
-    { IS_NOT(0, FAMILY_UNIX), RET_ERRNO(E_AFNOSUPPORT) },
+    { IS_NOT(0, FAMILY_UNIX), NO_FAMILY },
 };
 
 #define CHECKS(list, otherwise) ((struct seccomp_checks){ list, ARRAY_LEN(list), otherwise })
@@ -232,14 +247,14 @@ static const struct seccomp_check socketpair_unix_checks[] = {
 static struct seccomp_checks socket_action(const struct seccomp_options *o)
 {
     if (o->relayed)
-        return CHECKS(socket_relayed_checks, RET_ERRNO(E_AFNOSUPPORT));
+        return CHECKS(socket_relayed_checks, NO_PROTOCOL);
     if (o->offline)
-        return o->unix_sockets ? CHECKS(socket_unix_offline_checks, RET_ERRNO(E_PROTONOSUPPORT))
-                               : CHECKS(socket_offline_checks, RET_ERRNO(E_PROTONOSUPPORT));
+        return o->unix_sockets ? CHECKS(socket_unix_offline_checks, NO_PROTOCOL)
+                               : CHECKS(socket_offline_checks, NO_PROTOCOL);
     if (o->named)
-        return CHECKS(socket_named_checks, RET_ERRNO(E_PROTONOSUPPORT));
-    return o->unix_sockets ? CHECKS(socket_unix_checks, RET_ERRNO(E_PROTONOSUPPORT))
-                           : CHECKS(socket_checks, RET_ERRNO(E_PROTONOSUPPORT));
+        return CHECKS(socket_named_checks, NO_PROTOCOL);
+    return o->unix_sockets ? CHECKS(socket_unix_checks, NO_PROTOCOL)
+                           : CHECKS(socket_checks, NO_PROTOCOL);
 }
 
 static struct seccomp_checks init_action(enum seccomp_action action, bool named)

@@ -13,10 +13,12 @@
 #define RET_ALLOW        0x7fff0000u
 #define RET_ASK          0x7fc00000u /* the monitor */
 #define RET_ERRNO(e)     (0x00050000u | (e))
+#define CHECK_AND        0u /* no verdict: this check and the next one, for the next one's */
 
 /*
  * A decision list: the first check that holds gives the verdict, `otherwise` if none does.
- * A check holds when (the low half of the argument & mask) equals value, or differs from it.
+ * A check holds when (the low half of the argument & mask) equals value, or differs from it. Two
+ * can be joined (CHECK_AND), not more.
  */
 struct seccomp_check {
     uint8_t arg;

@@ -125,18 +125,28 @@ static uint32_t write_leaf(struct writer *w, uint32_t verdict)
     return place;
 }
 
+/* Whether the value that check i looks at is there already, whichever way leads to it. */
+static bool is_loaded(const struct seccomp_check *list, size_t i)
+{
+    return i > 0 && list[i - 1].arg == list[i].arg && list[i - 1].mask == list[i].mask &&
+           !(i > 1 && list[i - 2].verdict == CHECK_AND);
+}
+
 static uint32_t write_checks(struct writer *w, const struct seccomp_checks *checks)
 {
-    uint32_t next = write_leaf(w, checks->otherwise);
+    uint32_t next = write_leaf(w, checks->otherwise), after = next;
 
     for (size_t i = checks->count; i-- > 0;) {
         const struct seccomp_check *c = &checks->list[i];
-        uint32_t verdict = write_leaf(w, c->verdict);
+        bool joined = c->verdict == CHECK_AND;
+        uint32_t holds = joined ? next : write_leaf(w, c->verdict);
+        uint32_t fails = joined ? after : next;
 
-        next = write_branch(w, BPF_JEQ_K, c->value, c->differs ? next : verdict,
-                            c->differs ? verdict : next);
-        if (i > 0 && c[-1].arg == c->arg && c[-1].mask == c->mask)
-            continue; /* the check before has loaded it */
+        after = next;
+        next = write_branch(w, BPF_JEQ_K, c->value, c->differs ? fails : holds,
+                            c->differs ? holds : fails);
+        if (is_loaded(checks->list, i))
+            continue;
         if (c->mask != SECCOMP_ALL_BITS)
             write_insn(w, BPF_AND_K, 0, 0, c->mask);
         next = write_insn(w, BPF_LOAD, 0, 0, DATA_ARG(c->arg));

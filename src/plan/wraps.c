@@ -18,6 +18,8 @@
 #include "base/path.h"
 #include "base/str.h"
 
+#define ROOTS_BYTES 2048 /* half of what a wrapper can know */
+
 struct wraps {
     const struct facts *facts;
     struct arena *arena;
@@ -26,6 +28,9 @@ struct wraps {
     const char **words;
     size_t word_count;
     const char *root;
+    const char *tmp; /* the private one, or "" */
+    const char *roots[WRAP_MAX_ROOTS];
+    size_t root_count;
     bool failed; /* out of memory */
 };
 
@@ -113,6 +118,33 @@ static void add_script(struct wraps *w, size_t command)
                  c->script_ino);
 }
 
+/*
+ * What is thrown away in the private /tmp was nobody's; what is mounted there from the host is not
+ * in it. Only what is not below another one is named.
+ */
+static void find_private(struct wraps *w, const struct policy *policy, const struct plan *plan)
+{
+    const char *tmp = w->facts->places[PLACE_TMP];
+    size_t size = 0;
+
+    w->tmp = policy->tmp_private && tmp ? tmp : "";
+    for (uint32_t i = 0; i < plan->mount_count && w->tmp[0]; i++) {
+        const char *path = plan->mounts[i].path;
+        bool named = plan->mounts[i].kind != MOUNT_BIND_RW || !path_is_beneath(path, tmp);
+        for (size_t j = 0; j < w->root_count && !named; j++)
+            named = path_is_beneath(path, w->roots[j]);
+        if (named)
+            continue;
+        size += strlen(path) + 1;
+        if (w->root_count == WRAP_MAX_ROOTS || size > ROOTS_BYTES) {
+            w->tmp = "";
+            w->root_count = 0;
+        } else {
+            w->roots[w->root_count++] = path;
+        }
+    }
+}
+
 static size_t words_size(const struct wraps *w, size_t from)
 {
     size_t size = 0;
@@ -122,16 +154,17 @@ static size_t words_size(const struct wraps *w, size_t from)
     return size;
 }
 
-static int32_t add_cover(struct wraps *w, const struct policy *policy, uint32_t target,
-                         struct mount_op *op, abx_error **err)
+static int32_t add_cover(struct wraps *w, uint32_t target, struct mount_op *op, abx_error **err)
 {
     const struct target_fact *t = &w->facts->targets[target];
-    const char *tmp = w->facts->places[PLACE_TMP];
     size_t first = w->word_count;
 
     add_word(w, add_real(w, target));
     add_word(w, path_basename(t->path));
-    add_word(w, policy->tmp_private && tmp ? tmp : "");
+    add_word(w, w->tmp);
+    for (size_t i = 0; i < w->root_count; i++)
+        add_word(w, w->roots[i]);
+    add_word(w, "");
     for (size_t i = 0; i < w->facts->command_count && !w->failed; i++) {
         const struct command_fact *c = &w->facts->commands[i];
         if (!command_has(c, target))
@@ -163,7 +196,8 @@ int32_t wraps_compile(const struct policy *policy, const struct facts *facts, co
         return err_new(err, ABX_E_UNSUPPORTED, "wrap commands: this system has no /run");
     w.ops = arena_alloc(arena, plan->mount_count + (targets + commands) * (commands + 4) + 1,
                         sizeof *w.ops);
-    w.words = arena_alloc(arena, targets * (2 * commands + 3) + 1, sizeof *w.words);
+    find_private(&w, policy, plan);
+    w.words = arena_alloc(arena, targets * (2 * commands + w.root_count + 4) + 1, sizeof *w.words);
     w.root = arena_printf(arena, "%s/%s", facts->own_dir, facts->secret);
     if (!w.ops || !w.words || !w.root)
         return err_nomem(err);
@@ -171,7 +205,7 @@ int32_t wraps_compile(const struct policy *policy, const struct facts *facts, co
     add_op(&w, MOUNT_DIR, w.root, "of wrapped programs", 0111);
     for (uint32_t i = 0; i < targets && r == ABX_OK; i++)
         if (wraps[i] != WRAPS_NO_OP)
-            r = add_cover(&w, policy, i, &w.ops[wraps[i]], err);
+            r = add_cover(&w, i, &w.ops[wraps[i]], err);
     for (size_t i = 0; i < commands && r == ABX_OK; i++)
         add_script(&w, i);
     if (r != ABX_OK || w.failed)

@@ -11,6 +11,7 @@
 #include "probe/protect.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -286,6 +287,15 @@ int32_t protect_seen(struct scan *s, const struct protect_dir *d)
     return r == ABX_OK && bare ? git_found(s, path, true) : r;
 }
 
+/* By the last fact: of a directory that cannot be searched each entry would say the same. */
+static bool is_said(const struct scan *s, const char *path)
+{
+    const struct path_fact *last = s->count ? &s->paths[s->count - 1] : NULL;
+
+    return last && last->rule->access == ACCESS_RO && (last->rule->flags & RULE_PROTECT) &&
+           str_eq(last->path, path);
+}
+
 int32_t protect_unreadable(struct scan *s, int fd, const char *dir, const char *name,
                            const char *root)
 {
@@ -295,16 +305,19 @@ int32_t protect_unreadable(struct scan *s, int fd, const char *dir, const char *
 
     if (!path)
         return err_nomem(s->err);
-    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
-        st.st_uid != s->facts->uid)
+    int r = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+    if (r < 0 && errno == EACCES)
+        r = fstat(fd, &st); /* it is dir that can be listed but not searched */
+    if (r < 0 || st.st_uid != s->facts->uid)
         return ABX_OK;
-    int32_t r = scan_resolve(s, path, &where);
-    const struct policy_rule *rule = scan_derive(s, ACCESS_RO,
-                                                 RULE_PROTECT | RULE_NAME | RULE_IF_PRESENT,
-                                                 "protected, cannot be listed:", name);
-    if (r == ABX_OK)
-        r = rule ? scan_add(s, rule, &where) : err_nomem(s->err);
-    if (r == ABX_OK)
+    int32_t code = scan_resolve(s, path, &where);
+    if (code != ABX_OK || is_said(s, where.path))
+        return code;
+    const struct policy_rule *rule = scan_derive(
+        s, ACCESS_RO, RULE_PROTECT | RULE_NAME | RULE_IF_PRESENT,
+        "protected, cannot be listed:", path_basename(where.path));
+    code = rule ? scan_add(s, rule, &where) : err_nomem(s->err);
+    if (code == ABX_OK)
         s->paths[s->count - 1].name_root = root;
-    return r;
+    return code;
 }

@@ -10,7 +10,8 @@
  * the budget, or more than SCAN_MAX_DEPTH levels, are an error that names the search and the
  * directory. A directory that cannot be read counts as a match of a rule that denies, since nobody
  * knows what it holds and its owner may open it at any time; below a writable root it is protected
- * as a whole if it is ours. /dev, /proc, /run and /sys, which every run gets anew, are not entered.
+ * as a whole if it is ours, and as the root itself it is refused. /dev, /proc, /run and /sys, which
+ * every run gets anew, are not entered.
  *
  * A directory is read to its end before its subdirectories are entered, so that one buffer serves
  * all levels.
@@ -420,9 +421,14 @@ static int32_t start_unreadable(struct walk *w, const char *path)
         const struct walk_search *search = &w->searches[i];
         int32_t r = ABX_OK;
 
-        if (!search->rule || search->rule->access == ACCESS_RW)
+        if (search->rule && search->rule->access == ACCESS_RW)
             continue;
-        if (search->rule->origin == ORIGIN_BUILTIN) {
+        if (!search->rule) {
+            r = err_sys(s->err, ABX_E_IO, -EACCES, "look for protected names: list '%s'", path);
+            err_subject(s->err, path);
+            err_hint(s->err, "chmod u+rx it, grant it only for reading with --ro, or start "
+                             "elsewhere: what must not be changed in it cannot be found");
+        } else if (search->rule->origin == ORIGIN_BUILTIN) {
             r = scan_add(s, search->rule, &search->start);
         } else {
             r = err_sys(s->err, ABX_E_IO, -EACCES, "%s %s: list '%s'", search->rule->source,

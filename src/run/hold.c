@@ -446,14 +446,27 @@ int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *st
     return ABX_OK;
 }
 
+/* Its owner may change its mode at any time. */
+static bool is_ours(int dir)
+{
+    struct stat st;
+
+    return fstat(dir, &st) < 0 || st.st_uid == geteuid();
+}
+
 int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
 {
     for (uint32_t i = 0; i < h->count; i++) {
         int r = fill_directory(h->dirs[i], h->files[i], &plan->holds[i]);
         /* Where we may not create anything, the command may not either; the launcher makes sure. */
-        if (r < 0 && r != -EROFS && r != -EACCES)
-            return err_sys(err, ABX_E_SANDBOX, r, "protect absent names in '%s'",
-                           plan->holds[i].directory);
+        if (r == 0 || r == -EROFS || (r == -EACCES && !is_ours(h->dirs[i])))
+            continue;
+        int32_t code = err_sys(err, ABX_E_SANDBOX, r, "protect absent names in '%s'",
+                               plan->holds[i].directory);
+        if (r == -EACCES)
+            err_hint(err, "it is yours, so a command could make it writable and create them: "
+                          "chmod u+wx it, or grant it only for reading with --ro");
+        return code;
     }
     hold_unlock(h);
     return ABX_OK;

@@ -113,22 +113,6 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS])
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(header);
-
-    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
-        fds[i] = -1;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(fds, CMSG_DATA(c), MIN_OF(c->cmsg_len - CMSG_LEN(0), STATUS_MAX_FDS * sizeof *fds));
-}
-
-static void close_passed_fds(const int fds[STATUS_MAX_FDS])
-{
-    for (size_t i = 0; i < STATUS_MAX_FDS; i++)
-        fd_close(fds[i]);
-}
-
 /* Nobody writes any more: what is in the pipes now is all. */
 static void drain_streams(struct run *r)
 {
@@ -141,85 +125,11 @@ static void drain_streams(struct run *r)
     }
 }
 
-static void on_exited(struct run *r, const struct status_msg *msg)
+static void on_exited(struct run *r)
 {
-    r->exited = true;
-    r->end = *msg;
     r->end_ns = run_now_ns();
     hold_release(&r->hold);
     drain_streams(r);
-}
-
-static void handle_message(struct run *r, const struct status_msg *msg, int fds[STATUS_MAX_FDS])
-{
-    switch (msg->kind) {
-    case STATUS_FAILED:
-        if (!r->failed)
-            r->failure = *msg;
-        r->failed = true;
-        break;
-    case STATUS_STARTED:
-        r->started = true;
-        r->start = *msg;
-        break;
-    case STATUS_TTY:
-        fd_close(r->tty_fd);
-        r->tty_fd = TAKE_FD(fds[0]);
-        break;
-    case STATUS_LISTENERS:
-        close_listeners(r);
-        for (size_t i = 0; i < LISTENER_COUNT; i++)
-            r->listeners[i] = TAKE_FD(fds[i]);
-        break;
-    case STATUS_SOCKETS:
-        close_sockets(r);
-        while (r->socket_count < STATUS_MAX_FDS && fds[r->socket_count] >= 0) {
-            r->sockets[r->socket_count] = TAKE_FD(fds[r->socket_count]);
-            r->socket_count++;
-        }
-        break;
-    case STATUS_STOPPED:
-        r->stopped = msg->value;
-        break;
-    case STATUS_CONTINUED:
-        r->stopped = 0;
-        break;
-    case STATUS_EXITED:
-        on_exited(r, msg);
-        break;
-    default:
-        break;
-    }
-    close_passed_fds(fds);
-}
-
-/* ---- what the monitor says ---- */
-
-static void on_violation(struct run *r, const struct watch_msg *msg, size_t len)
-{
-    if (len < WATCH_MSG_HEAD || msg->path_len != len - WATCH_MSG_HEAD || msg->id == 0 ||
-        msg->id > WATCH_MAX_RECORDS)
-        return;
-    if (r->watch.tell)
-        r->watch.tell(r->watch.user, r, msg);
-}
-
-/* A record that was told counts as one already. */
-static void on_counts(struct run *r, const struct watch_counts *msg, size_t len)
-{
-    const size_t head = offsetof(struct watch_counts, list);
-
-    if (len < head || msg->count > WATCH_COUNTS_MAX ||
-        len < head + msg->count * sizeof msg->list[0])
-        return;
-    r->violations.dropped += msg->dropped;
-    for (uint32_t i = 0; i < msg->count; i++) {
-        const struct watch_count *c = &msg->list[i];
-        uint16_t record = c->id && c->id <= WATCH_MAX_RECORDS ? r->watch.records[c->id - 1] : 0;
-
-        if (record && record <= r->violations.count && c->count > 1)
-            r->violations.list[record - 1].count += c->count - 1;
-    }
 }
 
 static void release_watch(struct run *r)
@@ -237,11 +147,7 @@ static bool read_message(struct run *r)
         char bytes[CMSG_SPACE(STATUS_MAX_FDS * sizeof(int))];
     } control;
     int fds[STATUS_MAX_FDS];
-    union {
-        struct status_msg status;
-        struct watch_msg violation;
-        struct watch_counts counts;
-    } msg = { 0 };
+    union message msg = { 0 };
     struct iovec iov = { .iov_base = &msg, .iov_len = sizeof msg };
     struct msghdr header = {
         .msg_iov = &iov,
@@ -256,25 +162,17 @@ static bool read_message(struct run *r)
         n = recvmsg(r->status_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    const uint32_t kind = n >= (ssize_t)sizeof kind ? msg.status.kind : 0;
-    if (kind == STATUS_VIOLATION || kind == STATUS_COUNTS) {
-        run_passed_fds(&header, fds);
-        close_passed_fds(fds);
-        if (kind == STATUS_VIOLATION)
-            on_violation(r, &msg.violation, (size_t)n);
-        else
-            on_counts(r, &msg.counts, (size_t)n);
-        return true;
-    }
-    if (n != (ssize_t)sizeof msg.status) {
+    if (n < 0)
+        header.msg_controllen = 0;
+    run_passed_fds(&header, fds);
+    const bool before = r->exited;
+    if (!message_take(r, &msg, n < 0 ? 0 : (size_t)n, fds)) {
         fd_close(r->status_fd);
         r->status_fd = -1;
         return false;
     }
-    msg.status.step[sizeof msg.status.step - 1] = '\0';
-    msg.status.text[sizeof msg.status.text - 1] = '\0';
-    run_passed_fds(&header, fds);
-    handle_message(r, &msg.status, fds);
+    if (r->exited && !before)
+        on_exited(r);
     return true;
 }
 

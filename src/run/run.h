@@ -115,9 +115,18 @@ void run_forget(struct run *r);
 /* true: reaped (or waited for by somebody else). */
 bool run_reap(struct run_rest *rest, bool wait);
 
+/* ---- message.c: what comes from pid 1 ---- */
+
 /* The descriptors that came along with a message; the rest is -1. */
 struct msghdr;
 void run_passed_fds(struct msghdr *header, int fds[STATUS_MAX_FDS]);
+union message {
+    struct status_msg status;
+    struct watch_msg violation;
+    struct watch_counts counts;
+};
+/* Takes one of len bytes in, with its descriptors; false: it is no message, nobody speaks there. */
+bool message_take(struct run *r, union message *msg, size_t len, int fds[STATUS_MAX_FDS]);
 
 /* ---- deliver.c: what goes to the launcher ---- */
 

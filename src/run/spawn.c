@@ -22,12 +22,15 @@
 #define SPAWN_MAX_FDS 256
 
 #ifdef ABX_TESTING
-static const char *spawn_env_list[2];
+static const char *spawn_env_list[3];
 const char *const *spawn_environment(void)
 {
-    for (char **e = environ; *e; e++)
-        if (strncmp(*e, "ABX_FAULT=", 10) == 0)
-            spawn_env_list[0] = *e;
+    size_t n = 0;
+
+    for (char **e = environ; *e && n < 2; e++)
+        if (strncmp(*e, "ABX_FAULT=", 10) == 0 || strncmp(*e, "ABX_TEST_SKIP=", 14) == 0)
+            spawn_env_list[n++] = *e;
+    spawn_env_list[n] = NULL;
     return spawn_env_list;
 }
 #else

@@ -82,18 +82,18 @@ static char *make_text(const struct abx_violation *v)
         put_escaped(&b, "; ", v->note, "");
     else
         put_escaped(&b, "; to allow: ", v->grant, "");
+    put_escaped(&b, ", after ", v->first, "");
     return buf_take(&b);
 }
 
 /* ---- records ---- */
 
-#define TEXT_COUNT 10
+#define TEXT_COUNT 11
 static void list_texts(struct abx_violation *v, const char **ret[TEXT_COUNT])
 {
-    const char **all[TEXT_COUNT] = {
-        &v->path,   &v->host,   &v->detail, &v->process, &v->rule,
-        &v->origin, &v->source, &v->grant,  &v->note,    &v->grant_path
-    };
+    const char **all[TEXT_COUNT] = { &v->path, &v->host,       &v->detail, &v->process,
+                                     &v->rule, &v->origin,     &v->source, &v->grant,
+                                     &v->note, &v->grant_path, &v->first };
 
     for (size_t i = 0; i < TEXT_COUNT; i++)
         ret[i] = all[i];

@@ -32,6 +32,7 @@ struct abx_violation {
     uint64_t count; /* 0 in what is added: 1 */
     const char *path, *host, *detail, *process, *rule, *origin, *source, *grant, *note;
     const char *grant_path; /* in grant, as it is */
+    const char *first;      /* to be done before the grant helps */
     const char *text;       /* one line, escaped; made by violations_add */
 };
 

@@ -375,6 +375,7 @@ static void judge_line(struct git_line *l, size_t from, struct guard_verdict *re
         const struct guard_call inner = { l->call->argc - at, l->call->argv + at, l->call->envp,
                                           l->call->depth + 1 };
         git_judge(&inner, ret);
+        ret->is_local = false; /* it may have a -C of its own */
     } else if (at || l->text) {
         git_judge_text(at ? l->call->argv[at] : l->text, l->call->depth + 1, ret);
     }

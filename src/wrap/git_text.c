@@ -117,4 +117,31 @@ void git_judge_text(const char *text, uint32_t depth, struct guard_verdict *ret)
     }
     if (ret->action != GUARD_STOP)
         *ret = (struct guard_verdict){ .action = GUARD_RUN };
+    ret->is_local = false; /* the text may first go elsewhere */
+}
+
+/* path[0 … len) is dir[0 … dir_len) or lies in it. */
+static bool is_at_or_below(const char *path, size_t len, const char *dir, size_t dir_len)
+{
+    if (len < dir_len || (len > dir_len && path[dir_len] != '/'))
+        return false;
+    for (size_t i = 0; i < dir_len; i++)
+        if (path[i] != dir[i])
+            return false;
+    return true;
+}
+
+bool git_dir_is_private(const struct guard_private *p, const char *dir, size_t len)
+{
+    size_t tmp = words_len(p->tmp);
+
+    if (!tmp || len == tmp || !is_at_or_below(dir, len, p->tmp, tmp))
+        return false;
+    for (size_t i = 0; i < p->root_count; i++) {
+        const char *root = p->roots[i];
+        size_t root_len = words_len(root);
+        if (is_at_or_below(dir, len, root, root_len) || is_at_or_below(root, root_len, dir, len))
+            return false;
+    }
+    return true;
 }

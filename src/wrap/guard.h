@@ -42,7 +42,14 @@ struct guard_verdict {
     size_t word;
     const char *what; /* the part that it is about: "reset --hard" */
     const char *why, *instead;
-    bool is_local; /* harms nothing outside the repository: free in a private /tmp */
+    bool is_local; /* harms nothing outside the repository: free where all of it is private */
+};
+
+/* What goes with the run: all that lies in tmp, but not the host's writable roots in it. */
+struct guard_private {
+    const char *tmp; /* "" : there is no such place */
+    const char *const *roots;
+    size_t root_count;
 };
 
 void guard_judge(size_t guard, const struct guard_call *call, struct guard_verdict *ret);
@@ -68,5 +75,8 @@ void git_judge_text(const char *text, uint32_t depth, struct guard_verdict *ret)
  * text (len + 1 bytes) and words; returns how many, or -1 if git would refuse it or room is short.
  */
 long git_split_alias(const char *value, size_t len, char *text, const char **words, size_t room);
+
+/* A directory (canonical, len bytes) is private with all that is in it. */
+bool git_dir_is_private(const struct guard_private *p, const char *dir, size_t len);
 
 #endif

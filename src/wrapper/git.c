@@ -148,25 +148,26 @@ static bool borrows_objects(const struct wrapper *w)
     return false;
 }
 
-/* All of the repository is in the private /tmp, which goes with the run. */
+/* All of the repository goes with the run. */
 static bool is_private(const struct wrapper *w, const struct guard_call *call)
 {
     static const char *const words[] = { "rev-parse", "--path-format=absolute", "--git-common-dir",
                                          "--show-toplevel" };
     char answer[ANSWER_BYTES];
-    size_t lines = 0, tmp = text_len(w->tmp);
+    size_t lines = 0;
 
-    if (!tmp || borrows_objects(w))
+    if (!w->private.tmp[0] || borrows_objects(w))
         return false;
     const char **argv = question(call, words, ARRAY_LEN(words));
     if (!argv || ask_git(w, argv, answer) <= 0)
         return false;
     for (const char *line = answer; *line; lines++) {
-        if (!text_has_prefix(line, w->tmp) || line[tmp] != '/')
+        size_t len = 0;
+        while (line[len] && line[len] != '\n')
+            len++;
+        if (!git_dir_is_private(&w->private, line, len))
             return false;
-        while (*line && *line != '\n')
-            line++;
-        line += *line == '\n';
+        line += len + (line[len] == '\n');
     }
     return lines == 2;
 }

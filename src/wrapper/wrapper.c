@@ -40,6 +40,20 @@ static const char *next_word(const struct wrap_slot *slot, uint32_t *pos)
     return word;
 }
 
+static void read_private(struct wrapper *w)
+{
+    const char *word;
+
+    w->private = (struct guard_private){ .tmp = next_word(&wrap_slot, &w->rules),
+                                         .roots = w->roots };
+    while ((word = next_word(&wrap_slot, &w->rules))[0]) {
+        if (w->private.root_count < WRAP_MAX_ROOTS)
+            w->roots[w->private.root_count++] = word;
+        else
+            w->private.tmp = "";
+    }
+}
+
 static bool find_rule(const struct wrapper *w, const char *name, struct wrapper_rule *ret)
 {
     uint32_t pos = w->rules;
@@ -287,7 +301,7 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp, co
 
     w.real = next_word(&wrap_slot, &w.rules);
     w.own = next_word(&wrap_slot, &w.rules);
-    w.tmp = next_word(&wrap_slot, &w.rules);
+    read_private(&w);
     if (wrap_slot.magic != WRAP_MAGIC)
         return EXIT_SETUP; /* not a copy that pid 1 made */
     const char *called = words_base(argc > 0 ? argv[0] : path), *entry = words_base(path);

@@ -17,8 +17,9 @@ struct wrapper {
     const char *path; /* as it was executed (AT_EXECFN) */
     const char *real; /* the covered program */
     const char *own;  /* its name */
-    const char *tmp;  /* the private /tmp; "" if it is the host's */
-    uint32_t rules;   /* where they begin in the slot */
+    const char *roots[WRAP_MAX_ROOTS];
+    struct guard_private private;
+    uint32_t rules; /* where they begin in the slot */
 };
 
 struct wrapper_rule {

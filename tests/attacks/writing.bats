@@ -229,6 +229,27 @@ PY'
     [ "$(stat -c %a /etc/passwd)" = 644 ]
 }
 
+@test "A43 nothing mounted inside is seen outside" {
+    local before
+    before=$(sort /proc/self/mountinfo)
+    mkdir "$W/m"
+    own "$W"
+    run inside 'mount -t tmpfs none m; mount --bind /etc m; mount --make-rshared /; unshare -Urm mount -t tmpfs none $W/m; touch m/x'
+    [ "$(sort /proc/self/mountinfo)" = "$before" ]
+}
+
+@test "A43 variant: what the host mounts later is not seen inside" {
+    ours_only
+    # In the namespace that the box has got its view from.
+    local as=(env HOME="$H")
+    ! is_other || as=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups "${as[@]}")
+    AS=("${as[@]}" unshare -Urm --propagation shared sh -c 'mkdir "$0/late"; "$@" & n=500
+        while [ ! -e "$0/up" ] && [ $((n -= 1)) -gt 0 ]; do sleep 0.02; done
+        mount -t tmpfs none "$0/late" && echo there >"$0/late/s"; echo >"$0/mounted"; wait' "$W")
+    run inside 'echo >up; while [ ! -e mounted ]; do sleep 0.02; done; cat late/s; echo "end"'
+    [[ $output == *end* && $output != *there* ]]
+}
+
 @test "A44 a denied name with newline, pattern characters, invalid bytes" {
     local name
     for name in $'a\nb' 'a*' '[x]' 'a\b' $'\xff\xfe' 'a b' '..a' '...' 'a.'; do

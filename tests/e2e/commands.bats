@@ -283,6 +283,33 @@ END
     [ "$(cat "$W/r/f")" = dirty ]
 }
 
+# Makes a repository there, and throws a change away.
+restores() {
+    inside "git init -q '$1' && cd '$1' && git config user.name a && git config user.email a@b &&
+        echo 1 >f && git add f && git commit -qm x && echo 2 >f && git reset -q --hard && grep -qx 1 f"
+}
+
+@test "@git protects the workspace in /tmp, and leaves what is private beside it alone" {
+    fixture "$(mktemp -d /tmp/abx-test.XXXXXX)"
+    mkdir "$T/mixed" "$T/mixed/kept"
+    echo dirty >"$T/mixed/kept/f"
+    own "$T/mixed"
+    repository "$W"
+    OPTIONS+=(--rw "$T/mixed/kept" --cmd git=@git)
+    for line in "git reset --hard" "cd /tmp && git -C '$W' checkout f" \
+        "git init -q /tmp/b && git -C /tmp/b config core.worktree '$W' && git -C /tmp/b clean -fdx" \
+        "git init -q /tmp/c && cd /tmp/c && git -c alias.zap='!git -C $W reset --hard' zap" \
+        "git init -q '$T/mixed' && cd '$T/mixed' && git clean -ffdx"; do
+        run inside "$line"
+        echo "$line: $status $output"
+        [ "$status" -eq 126 ]
+    done
+    [ "$(cat "$W/f")" = dirty ]
+    [ "$(cat "$T/mixed/kept/f")" = dirty ]
+    restores /tmp/a
+    restores "$W-other"
+}
+
 @test "a signal to a wrapped program is the program's own" {
     repository "$W"
     OPTIONS+=(--cmd git=@git)

@@ -83,14 +83,19 @@ works_in() {
     [[ ${lines[0]} == agentbox:*director* ]]
 }
 
-@test "a directory that cannot be read, only entered" {
+@test "a directory that cannot be read, only entered, is refused unless it is granted for reading only" {
     mkdir "$W/blind" && chmod 311 "$W/blind"
     life_as user
     cd "$W/blind"
-    box -- sh -c 'echo ran >made && cat made' >"$O/out"
+    run box -- sh -c 'echo ran >made'
+    echo "$status: $output"
+    [ "$status" -eq 125 ]
+    [[ ${lines[0]} == "agentbox: look for protected names: list '$W/blind'"* ]]
+    [[ ${lines[1]} == "hint: chmod u+rx it"* ]]
+    [ ! -e made ]
+    box --ro . -- sh -c 'echo ran' >"$O/out"
     [ "$(cat "$O/out")" = ran ]
     chmod 755 "$W/blind"
-    rm made
     [ -z "$(ls -A "$W/blind")" ]
 }
 

@@ -40,6 +40,24 @@ print(shlex.join(shlex.split(json.load(open(sys.argv[1]))["violations"][0]["gran
     expect "$(cat "$X/out")" ok
 }
 
+@test "a directory and a file that the home does not have: made first, then granted, and not all of the home" {
+    local what first call
+    for what in ".tool:mkdir -p:mkdir" ".tool-rc:touch:openat"; do
+        IFS=: read -r what first call <<<"$what"
+        local text="mkdir -p ~/.tool; echo x >~/.tool/x"
+        [ "$call" = mkdir ] || text="echo x >~/$what"
+        expect "$(records --env HOME="$H" -c "$text" | cut -d'|' -f1,2,3,7)" \
+            "file-write|$H/$what|$call|--rw $H/$what"
+        not test -e "$H/$what"
+        run as_who "$BOX" run -C "$W" --env HOME="$H" -c "$text"
+        [[ "$output" == *"; to allow: --rw $H/$what, after $first $H/$what"* ]]
+        as_who bash -c "$first $H/$what"
+        expect "$(records --env HOME="$H" --rw "$H/$what" -c "$text")" ""
+        [ "$(field exitCode)" = 0 ]
+    done
+    expect "$(cat "$H/.tool/x" "$H/.tool-rc")" $'x\nx'
+}
+
 @test "protected files, those that exist and those that do not" {
     host_git -C "$W" init -q
     mkdir "$W/.vscode"

@@ -130,6 +130,12 @@ PY
     not grep -q '^ *"[^"]*ssh' "$X/proposed"
 }
 
+@test "what the home does not have is a remark that says how to make it" {
+    learn --env HOME="$H" -c 'mkdir ~/.tool; true' >"$X/proposed"
+    expect "$(grants "$X/proposed")" ""
+    grep -q "^  //   file-write $H/.tool: .* after mkdir -p $H/.tool" "$X/proposed"
+}
+
 @test "nothing needed, nothing proposed; what is protected is said and not granted" {
     host_git -C "$W" init -q
     own "$W"

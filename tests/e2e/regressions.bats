@@ -401,3 +401,78 @@ print("spent", spent, "status", status)
 sys.exit(1 if spent > 0.5 else 0)
 PY
 }
+
+# ---- permissions that one run takes away ---------------------------------------------------------
+
+# in_folder FOLDER TEXT: a run of its own there, as `inside`.
+in_folder() {
+    local W=$W/$1
+    inside "$2"
+}
+
+@test "a folder that one run makes unwritable is no place for protected names in one that starts there" {
+    is_other || [ "$(id -u)" -ne 0 ] || skip "root writes everywhere"
+    local mode name
+    mkdir "$W/sub"
+    own "$W"
+    for mode in 0755 0555 0500 0444 0111 0000; do
+        inside "chmod $mode sub"
+        run in_folder sub 'chmod 755 .; mkdir .claude .vscode; echo evil >.claude/settings.json
+            echo evil >.mcp.json'
+        chmod 755 "$W/sub"
+        echo "$mode: $output"
+        for name in .claude .vscode .mcp.json; do
+            [ ! -e "$W/sub/$name" ]
+        done
+        [ "$mode" = 0755 ] || [[ $output == agentbox:* ]]
+    done
+    inside 'chmod 555 sub'
+    (W=$W/sub box --ro . -- true)
+}
+
+@test "the same in a git directory" {
+    is_other || [ "$(id -u)" -ne 0 ] || skip "root writes everywhere"
+    local mode
+    host_git init -q "$W/sub"
+    rm -rf "$W/sub/.git/hooks"
+    own "$W"
+    for mode in 0755 0555 0500 0444 0111 0000; do
+        chmod "$mode" "$W/sub/.git"
+        run in_folder sub 'chmod 755 .git; mkdir .git/hooks; echo evil >.git/hooks/pre-commit'
+        chmod 755 "$W/sub/.git"
+        echo "$mode: $output"
+        [ ! -e "$W/sub/.git/hooks" ]
+    done
+}
+
+@test "a directory that one run makes unreadable hides nothing from the search of the next" {
+    is_other || [ "$(id -u)" -ne 0 ] || skip "root reads everything"
+    local mode dir
+    mkdir -p "$W/sub/deep/.claude"
+    echo '{}' >"$W/sub/deep/.claude/settings.json"
+    own "$W"
+    host_git init -q "$W/sub/dep"
+    own "$W"
+    for dir in . sub sub/deep sub/deep/.claude; do
+        for mode in 0311 0300 0444 0400 0600 0; do
+            chmod "$mode" "$W/$dir"
+            run inside "chmod 755 $dir; echo evil >sub/deep/.claude/settings.json
+                echo evil >>sub/dep/.git/config"
+            chmod 755 "$W/$dir"
+            echo "$mode $dir: $output"
+            [ "$(cat "$W/sub/deep/.claude/settings.json")" = '{}' ]
+            not grep evil "$W/sub/dep/.git/config"
+        done
+    done
+}
+
+@test "the rule about a directory that cannot be listed names it" {
+    is_other || [ "$(id -u)" -ne 0 ] || skip "root reads everything"
+    mkdir -p "$W/many/closed" "$W/other"
+    own "$W"
+    chmod 311 "$W/many/closed"
+    run as_who "$BOX" why -C "$W" write "$W/many/closed/x"
+    echo "$output"
+    chmod 755 "$W/many/closed"
+    [[ $output == *"cannot be listed: closed"* ]]
+}

@@ -144,6 +144,88 @@ calls() {
     [ "$(calls other)" -eq 0 ]
 }
 
+@test "a name that leads elsewhere from one moment to the next reaches no other socket" {
+    serve_named
+    OPTIONS+=(--unix-socket "$S/listed")
+    run peer names "$S/listed" "$S/other"
+    [ "$output" = connected ]
+    [ "$(calls other)" -eq 0 ]
+}
+
+@test "an address counts as the kernel would read it: ended or not, and not longer than it may be" {
+    serve_named
+    OPTIONS+=(--unix-socket "$S/listed")
+    run peer forms "$S/listed"
+    [ "${lines[0]}" = "ended ok ok ok" ]
+    [ "${lines[1]}" = "full ok ENOENT" ]
+    [ "${lines[2]}" = "long EINVAL EINVAL EINVAL EINVAL EINVAL" ]
+    [ "${lines[3]}" = "longer EINVAL EINVAL" ]
+    [ "${lines[4]}" = "short EINVAL EINVAL EINVAL EINVAL" ]
+    [ "${lines[5]}" = "abstract ECONNREFUSED ECONNREFUSED" ]
+    [ "${lines[6]}" = "memory EFAULT EFAULT" ]
+    [ "${lines[7]}" = "family EINVAL EINVAL EINVAL EINVAL" ]
+    [ "${lines[8]}" = "files ECONNREFUSED ECONNREFUSED ENOENT ECONNREFUSED" ]
+    [ "$(calls listed)" -eq 4 ]
+    [ "$(calls other)" -eq 0 ]
+}
+
+@test "socket() gives what it was asked for, and takes nothing unknown" {
+    serve_named
+    OPTIONS+=(--unix-socket "$S/listed")
+    run peer makes
+    [ "${lines[0]}" = "ok ok ok ok ok EINVAL EINVAL EPROTONOSUPPORT EPROTONOSUPPORT" ]
+    [ "${lines[1]}" = "${lines[0]}" ]
+    [ "${lines[2]}" = "EPERM EPERM EPERM EPERM EPERM EPERM EPERM" ]
+}
+
+# Pid 1 has the command's limit of open files: whatever it forgot to close would be missing soon.
+@test "any number of sockets, one after the other" {
+    serve_named
+    run box --set resourceLimits.maxFileDescriptors=64 --unix-socket "$S/listed" -- /usr/bin/python3 "$T/sockets.py" often "$S/listed" 150
+    [ "$output" = "done" ]
+}
+
+@test "a server that is busy is waited for a little, then that is what the caller hears" {
+    serve_named
+    "${AS[@]}" /usr/bin/python3 "$T/sockets.py" hold "$S/held" "$W/go" >"$X/held" 2>&1 3>&- &
+    started+=($!)
+    wait_for grep -qx ready "$X/held"
+    OPTIONS+=(--unix-socket "$S/held")
+    run peer busy "$S/held" go
+    [ "$output" = $'EAGAIN EAGAIN\nok' ]
+}
+
+# "other" takes the place of "listed" while the command runs.
+@test "a socket that comes into the place of a named one is not called" {
+    serve_named
+    OPTIONS+=(--unix-socket "$S/listed")
+    start_box -- /usr/bin/python3 "$T/sockets.py" again "$S/listed" ready go >"$X/again"
+    wait_for test -e "$W/ready"
+    mv -f "$S/other" "$S/listed"
+    : >"$W/go"
+    wait "$BOX_PID"
+    run cat "$X/again"
+    [ "${lines[0]}" = "got hello" ]
+    [[ ${lines[1]} =~ ^(EACCES|ok)$ ]]
+    [ "${lines[2]}" = "${lines[1]}" ]
+    [ "$(calls other)" -eq 0 ]
+}
+
+@test "a named socket in the workspace can be neither removed nor replaced nor led around" {
+    mkdir "$W/sub"
+    own "$W/sub"
+    serve_named "$W/sub"
+    OPTIONS+=(--unix-socket "$W/sub/listed")
+    S=$W/sub
+    run inside 'rm -f sub/listed; mv sub/other sub/listed; mv sub moved; ln -f sub/other sub/listed; ls sub'
+    [[ $output == *listed*mail*other*packets* ]]
+    run inside 'cd sub && rm -f other && "$P" unix stream other'
+    [[ $output == *ENOENT ]]
+    run peer talk stream "$W/sub/listed"
+    [ "$output" = "got hello" ]
+    [ "$(grep -c other "$LOG")" -eq 0 ]
+}
+
 @test "every way of watching has it, and a shared network, too" {
     serve_named
     local level
@@ -175,6 +257,109 @@ calls() {
     [ "$status" -eq 0 ]
     [[ $output == *"whoever has it owns the host"* ]]
     [ "$(calls other)" -eq 0 ]
+}
+
+# in_view TEXT: bash text in a mount namespace of its own, where it may mount; it runs the box by `box` as whoever the
+# test is for. Nothing of the machine's own /run is touched.
+in_view() {
+    local script=$X/view.sh own=(unshare -m)
+    [ "$WHO" = root ] || own=(unshare -Um --map-current-user --keep-caps)
+    : >"$LOG"
+    own "$LOG"
+    cp "$BATS_TEST_DIRNAME/../lib/sockets.py" "$T/sockets.py"
+    chmod 644 "$T/sockets.py"
+    cat >"$script" <<EOF
+set -eu
+unset DOCKER_HOST
+servers=()
+trap 'kill "\${servers[@]}"' EXIT
+log() { while ! grep -qx "\$1" "$LOG"; do sleep 0.01; done; }
+serve() {
+    mkdir -p "\$1"
+    /usr/bin/python3 "$T/sockets.py" serve "\$1" "$LOG" >"\$1/ready" 2>&1 &
+    servers+=(\$!)
+    while ! grep -qx ready "\$1/ready"; do sleep 0.01; done
+}
+box() {
+    (cd "$W" && exec timeout --foreground -k 2 20 setpriv --ambient-caps=-all --inh-caps=-all \
+        "$BOX" run -q --approve yes "\$@")
+}
+peer() { /usr/bin/python3 "$T/sockets.py" "\$@"; }
+T=$T W=$W PAYLOAD=$PAYLOAD
+EOF
+    cat >>"$script"
+    chmod 755 "$script"
+    "${AS[@]}" "${own[@]}" bash "$script" 3>&-
+}
+
+@test "sockets in their usual places below /run, by every name of the place" {
+    LOG=$X/log
+    run in_view <<'EOF'
+mount -t tmpfs none /run
+serve /run
+mv /run/listed /run/docker.sock
+echo "$(readlink /var/run)"
+for options in --docker "--unix-socket /run/docker.sock" "--unix-socket /var/run/docker.sock"; do
+    for path in /run/docker.sock /var/run/docker.sock; do
+        box $options -- /usr/bin/python3 "$T/sockets.py" talk stream $path
+    done
+    box $options -- "$PAYLOAD" unix stream /run/other
+    box $options -- sh -c 'test -S /run/docker.sock && test ! -e /run/other && echo alone'
+done
+box -- "$PAYLOAD" unix stream /run/docker.sock
+peer talk seqpacket /run/packets
+log packets
+EOF
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = /run ]
+    local i
+    for i in 1 5 9; do
+        [ "${lines[i]}" = "got hello" ]
+        [ "${lines[i + 1]}" = "got hello" ]
+        [[ ${lines[i + 2]} == *ENOENT ]]
+        [ "${lines[i + 3]}" = alone ]
+    done
+    [[ ${lines[13]} == *EPERM ]]
+    [ "${lines[14]}" = "got hello" ]
+    [ "$(grep -cx listed "$LOG")" -eq 6 ]
+    [ "$(grep -cx other "$LOG")" -eq 0 ]
+}
+
+@test "--docker says it if Docker has no socket" {
+    LOG=$X/log
+    run in_view <<'EOF'
+mount -t tmpfs none /run
+box --docker -- touch ran || echo "status $?"
+mkdir /run/docker.sock
+box --docker -- touch ran || echo "status $?"
+EOF
+    [[ $output == *"there is no such socket"*"status 125"*"not a socket"*"status 125"* ]]
+    [ ! -e "$W/ran" ]
+}
+
+# Two file systems that number their files alike.
+@test "a socket of the same number on another file system is another socket" {
+    mkdir "$T/a" "$T/b"
+    own "$T/a" "$T/b"
+    LOG=$X/log
+    run in_view <<'EOF'
+mount -t tmpfs none "$T/a"
+mount -t tmpfs none "$T/b"
+serve "$T/a"
+serve "$T/b"
+[ "$(stat -c %i "$T/a/listed")" = "$(stat -c %i "$T/b/listed")" ]
+box --unix-socket "$T/a/listed" -- /usr/bin/python3 "$T/sockets.py" talk stream "$T/a/listed"
+box --unix-socket "$T/a/listed" -- "$PAYLOAD" unix stream "$T/b/listed"
+box --unix-socket "$T/a/listed" -- "$PAYLOAD" unix stream "$T/a/other"
+peer talk seqpacket "$T/b/packets"
+log packets
+EOF
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "got hello" ]
+    [[ ${lines[1]} == *EACCES ]]
+    [[ ${lines[2]} == *EACCES ]]
+    [ "$(grep -cx listed "$LOG")" -eq 1 ]
+    [ "$(grep -cx other "$LOG")" -eq 0 ]
 }
 
 @test "a refused socket is told, with what would allow it" {

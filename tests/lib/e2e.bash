@@ -20,6 +20,7 @@
 #   refused NAMES ATTEMPT…        the payload's attempt must end with one of NAMES (E1|E2)
 #   allowed ATTEMPT…              … must work
 #   not COMMAND                   must fail
+#   ours_only                     what follows is about something that only agentbox has
 #   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
@@ -167,6 +168,10 @@ other_box() {
         words+=("$word")
     done
     (cd "$W" && exec "${before[@]}" "${AS[@]}" "${words[@]}" env "${variables[@]}" "$@" 3>&-)
+}
+
+ours_only() {
+    echo "only agentbox" >>"$FIX/foreign.$BATS_TEST_NUMBER"
 }
 
 was_applicable() {

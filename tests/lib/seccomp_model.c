@@ -48,22 +48,27 @@ uint32_t model_default(const struct seccomp_target *t)
 
 /* ---- the model ---- */
 
-static uint32_t model_relayed(uint32_t family, uint32_t type, uint32_t protocol)
+static bool is_tcp_or_udp(uint32_t type, uint32_t protocol)
 {
-    if (family == AF_UNIX)
-        return ERRNO(EPERM);
-    if ((type & 0xf) != SOCK_STREAM || (protocol & ~(uint32_t)IPPROTO_TCP))
-        return ERRNO(EPROTONOSUPPORT);
-    return family == AF_INET || family == AF_INET6 ? SECCOMP_RET_ALLOW : ERRNO(EAFNOSUPPORT);
+    type &= 0xf;
+    return (type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP)) ||
+           (type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP));
 }
 
 static uint32_t model_socket(const struct seccomp_options *o, uint32_t family, uint32_t type,
                              uint32_t protocol)
 {
-    if (o->relayed)
-        return model_relayed(family, type, protocol);
-    if (family == AF_INET || family == AF_INET6)
-        return o->offline ? ERRNO(EAFNOSUPPORT) : SECCOMP_RET_ALLOW;
+    if ((family == AF_INET || family == AF_INET6) && o->relayed)
+        return is_tcp_or_udp(type, protocol) && (type & 0xf) == SOCK_STREAM
+                   ? SECCOMP_RET_ALLOW
+                   : ERRNO(EPROTONOSUPPORT);
+    if (family == AF_NETLINK && o->relayed)
+        return ERRNO(EAFNOSUPPORT);
+    if (family == AF_INET || family == AF_INET6) {
+        if (o->offline)
+            return ERRNO(EAFNOSUPPORT);
+        return is_tcp_or_udp(type, protocol) ? SECCOMP_RET_ALLOW : ERRNO(EPROTONOSUPPORT);
+    }
     if (family == AF_UNIX && o->named)
         return SECCOMP_RET_USER_NOTIF;
     if (family == AF_UNIX)
@@ -244,6 +249,12 @@ static void add_rule(struct oracle *o, uint32_t verdict, unsigned count,
         assert_int_equal(seccomp_rule_add_exact_array(o->ctx, verdict, o->native, count, args), 0);
 }
 
+/* Conditions that hold as well. */
+struct given {
+    unsigned count;
+    struct scmp_arg_cmp list[2];
+};
+
 static struct scmp_arg_cmp part_is(unsigned arg, uint32_t mask, uint32_t value)
 {
     return (struct scmp_arg_cmp){ arg, SCMP_CMP_MASKED_EQ, mask, value };
@@ -258,12 +269,11 @@ static void rule_is(struct oracle *o, uint32_t verdict, unsigned arg, uint32_t m
 
 /*
  * One rule for each way to differ from all values within mask: bits are taken from the top; where
- * no value is left that begins like `prefix`, the prefix itself is the rule. before: another
- * condition, or NULL.
+ * no value is left that begins like `prefix`, the prefix itself is the rule.
  */
-static void rule_other(struct oracle *o, uint32_t verdict, const struct scmp_arg_cmp *before,
-                       unsigned arg, uint32_t mask, const uint32_t *values, size_t count,
-                       uint32_t decided, uint32_t prefix)
+static void rule_other(struct oracle *o, uint32_t verdict, const struct given *given, unsigned arg,
+                       uint32_t mask, const uint32_t *values, size_t count, uint32_t decided,
+                       uint32_t prefix)
 {
     uint32_t rest = mask & ~decided;
     bool any = false;
@@ -271,16 +281,17 @@ static void rule_other(struct oracle *o, uint32_t verdict, const struct scmp_arg
     for (size_t i = 0; i < count; i++)
         any = any || (values[i] & decided) == prefix;
     if (!any) {
-        struct scmp_arg_cmp cmp[2] = { part_is(arg, decided, prefix) };
+        struct scmp_arg_cmp cmp[ARRAY_LEN(given->list) + 1] = { part_is(arg, decided, prefix) };
+        const unsigned more = given ? given->count : 0;
 
-        if (before)
-            cmp[1] = *before;
-        add_rule(o, verdict, before ? 2 : 1, cmp);
+        for (unsigned i = 0; i < more; i++)
+            cmp[1 + i] = given->list[i];
+        add_rule(o, verdict, 1 + more, cmp);
     } else if (rest) {
         uint32_t bit = 0x80000000u >> __builtin_clz(rest);
 
-        rule_other(o, verdict, before, arg, mask, values, count, decided | bit, prefix);
-        rule_other(o, verdict, before, arg, mask, values, count, decided | bit, prefix | bit);
+        rule_other(o, verdict, given, arg, mask, values, count, decided | bit, prefix);
+        rule_other(o, verdict, given, arg, mask, values, count, decided | bit, prefix | bit);
     }
 }
 
@@ -299,22 +310,48 @@ static void rule_list(struct oracle *o, unsigned arg, uint32_t mask, const uint3
         rule_list(o, arg, mask, list_, ARRAY_LEN(list_), listed, other);                           \
     } while (0)
 
+/* TCP and UDP of one family, by number or by 0; the rest of the family is refused. */
+static void oracle_internet(struct oracle *o, uint32_t family)
+{
+    static const uint32_t types[] = { SOCK_STREAM, SOCK_DGRAM },
+                          protocols[][2] = { { 0, IPPROTO_TCP }, { 0, IPPROTO_UDP } };
+    const uint32_t refused = SCMP_ACT_ERRNO(EPROTONOSUPPORT);
+    struct given given = { 1, { part_is(0, UINT32_MAX, family) } };
+
+    if (o->target.options.offline) {
+        rule_is(o, SCMP_ACT_ERRNO(EAFNOSUPPORT), 0, UINT32_MAX, family);
+        return;
+    }
+    rule_other(o, refused, &given, 1, 0xf, types, ARRAY_LEN(types), 0, 0);
+    given.count = 2;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        struct scmp_arg_cmp all[3] = { given.list[0], part_is(1, 0xf, types[i]) };
+
+        for (size_t j = 0; j < ARRAY_LEN(protocols[i]); j++) {
+            all[2] = part_is(2, UINT32_MAX, protocols[i][j]);
+            add_rule(o, SCMP_ACT_ALLOW, 3, all);
+        }
+        given.list[1] = all[1];
+        rule_other(o, refused, &given, 2, UINT32_MAX, protocols[i], ARRAY_LEN(protocols[i]), 0, 0);
+    }
+}
+
 static void oracle_socket(struct oracle *o)
 {
     static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK }, route = 0;
-    struct scmp_arg_cmp netlink[2] = { part_is(0, UINT32_MAX, AF_NETLINK),
-                                       part_is(2, UINT32_MAX, route) };
+    struct given netlink = {
+        1, { part_is(0, UINT32_MAX, AF_NETLINK), part_is(2, UINT32_MAX, route) }
+    };
 
     rule_is(o,
             o->target.options.named          ? SCMP_ACT_NOTIFY
             : o->target.options.unix_sockets ? SCMP_ACT_ALLOW
                                              : SCMP_ACT_ERRNO(EPERM),
             0, UINT32_MAX, AF_UNIX);
-    uint32_t internet = o->target.options.offline ? SCMP_ACT_ERRNO(EAFNOSUPPORT) : SCMP_ACT_ALLOW;
-    rule_is(o, internet, 0, UINT32_MAX, AF_INET);
-    rule_is(o, internet, 0, UINT32_MAX, AF_INET6);
-    add_rule(o, SCMP_ACT_ALLOW, 2, netlink);
-    rule_other(o, SCMP_ACT_ERRNO(EPROTONOSUPPORT), &netlink[0], 2, UINT32_MAX, &route, 1, 0, 0);
+    oracle_internet(o, AF_INET);
+    oracle_internet(o, AF_INET6);
+    add_rule(o, SCMP_ACT_ALLOW, 2, netlink.list);
+    rule_other(o, SCMP_ACT_ERRNO(EPROTONOSUPPORT), &netlink, 2, UINT32_MAX, &route, 1, 0, 0);
     rule_other(o, SCMP_ACT_ERRNO(EAFNOSUPPORT), NULL, 0, UINT32_MAX, families, ARRAY_LEN(families),
                0, 0);
 }
@@ -322,18 +359,18 @@ static void oracle_socket(struct oracle *o)
 static void oracle_socketpair(struct oracle *o)
 {
     static const uint32_t unix_family = AF_UNIX, types[] = { SOCK_STREAM, SOCK_SEQPACKET };
-    struct scmp_arg_cmp pair[2] = { part_is(0, UINT32_MAX, AF_UNIX) };
+    struct given pair = { 1, { part_is(0, UINT32_MAX, AF_UNIX) } };
 
     rule_other(o, SCMP_ACT_ERRNO(EAFNOSUPPORT), NULL, 0, UINT32_MAX, &unix_family, 1, 0, 0);
     if (o->target.options.unix_sockets) {
-        add_rule(o, SCMP_ACT_ALLOW, 1, pair);
+        add_rule(o, SCMP_ACT_ALLOW, 1, pair.list);
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        pair[1] = part_is(1, 0xf, types[i]);
-        add_rule(o, SCMP_ACT_ALLOW, 2, pair);
+        pair.list[1] = part_is(1, 0xf, types[i]);
+        add_rule(o, SCMP_ACT_ALLOW, 2, pair.list);
     }
-    rule_other(o, SCMP_ACT_ERRNO(EPERM), &pair[0], 1, 0xf, types, ARRAY_LEN(types), 0, 0);
+    rule_other(o, SCMP_ACT_ERRNO(EPERM), &pair, 1, 0xf, types, ARRAY_LEN(types), 0, 0);
 }
 
 /* Types that are refused, and for the others the bits. */
@@ -359,9 +396,10 @@ static void oracle_open(struct oracle *o, unsigned flags, unsigned mode)
 
     rule_is(o, SCMP_ACT_ALLOW, flags, MODEL_MAKES, 0);
     for (size_t i = 0; i < ARRAY_LEN(makes); i++) {
-        struct scmp_arg_cmp made = part_is(flags, MODEL_MAKES, makes[i]);
-        struct scmp_arg_cmp plain[2] = { made, part_is(mode, MODEL_SETID, 0) };
-        add_rule(o, SCMP_ACT_ALLOW, 2, plain);
+        struct given made = {
+            1, { part_is(flags, MODEL_MAKES, makes[i]), part_is(mode, MODEL_SETID, 0) }
+        };
+        add_rule(o, SCMP_ACT_ALLOW, 2, made.list);
         rule_other(o, SCMP_ACT_ERRNO(EPERM), &made, mode, MODEL_SETID, &none, 1, 0, 0);
     }
 }
@@ -486,11 +524,14 @@ static bool oracle_number(struct oracle *o, enum seccomp_arch arch)
 
 void oracle_build(const struct seccomp_target *t, struct bpf_program *ret, bool *ret_known)
 {
+    /* What the kernel below can do does not matter here: nothing is loaded. */
+    int api = seccomp_api_set(5);
     struct oracle o = { .ctx = seccomp_init(model_default(t)), .target = *t };
     size_t count;
     const struct seccomp_row *table = seccomp_table(&count);
     int fd = memfd_create("oracle", MFD_CLOEXEC);
 
+    assert_int_equal(api, 0);
     assert_non_null(o.ctx);
     assert_int_equal(seccomp_attr_set(o.ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), 0);
     if (seccomp_arch_native() != audit_arches[t->arch]) {

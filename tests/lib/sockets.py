@@ -9,6 +9,13 @@ flags P                  what a connection keeps of the descriptor's flags
 refusals P               what a socket that nobody connected can be used for
 swap LISTED OTHER        threads that exchange the address while it is looked at
 places LISTED OTHER      threads that exchange the descriptor meanwhile
+names LISTED OTHER       threads that exchange what the path leads to: links, directories, files
+forms P                  every form of an address: ended, padded, cut off, too long, abstract, none
+makes                    what socket() takes and gives
+often P N                N sockets, then N connections, one after the other
+hold P GO                a server that accepts nobody until GO is there, and whose queue is full
+busy P GO                calls it, makes GO, calls it until it answers
+again P READY GO         is connected, makes READY, waits for GO, calls P twice
 """
 import ctypes
 import errno
@@ -21,6 +28,8 @@ import threading
 import time
 
 ROUNDS = 300
+SUN_PATH = 108
+RENAME_EXCHANGE = 2
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -106,8 +115,106 @@ def refusals(path):
             print(name_of(ctypes.get_errno()))
 
 
-def connect_raw(fd, address):
-    return 0 if libc.connect(fd, address, len(address)) == 0 else ctypes.get_errno()
+def connect_raw(fd, address, size=None):
+    size = len(address) if size is None else size
+    return 0 if libc.connect(fd, address, size) == 0 else ctypes.get_errno()
+
+
+def call_raw(address, size=None):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        return name_of(connect_raw(s.fileno(), address, size))
+
+
+def unix_address(path):
+    return b"\x01\x00" + (path if isinstance(path, bytes) else path.encode())
+
+
+def forms(path):
+    folder, name = os.path.split(path)
+    room = SUN_PATH - len(path)
+    longest = folder + "/" * (1 + room % 2) + "./" * (room // 2) + name
+    assert len(longest) == SUN_PATH
+    plain, full = unix_address(path), unix_address(longest)
+    print("ended", call_raw(plain + b"\0"), call_raw(plain), call_raw(plain + b"\0junk"))
+    print("full", call_raw(full), call_raw(full[:-1]))
+    print("long", *(call_raw(plain.ljust(n, b"\0")) for n in (111, 120, 128, 129, 4096)))
+    print("longer", *(call_raw(full.ljust(n, b"/")) for n in (111, 128)))
+    print("short", *(call_raw(plain, n) for n in (0, 1, 2, -1)))
+    print("abstract", call_raw(unix_address(b"\0" + path.encode())), call_raw(plain[:2] + b"\0"))
+    print("memory", call_raw(None, 20), call_raw(ctypes.c_void_p(-4096), 20))
+    print("family", *(call_raw(bytes([n, 0]) + plain[2:] + b"\0") for n in (0, 2, 3, 255)))
+    print("files", *(call_raw(unix_address(p + "\0")) for p in ("/etc/passwd", "/", "/none", ".")))
+
+
+def makes():
+    def made(kind, protocol=0):
+        fd = libc.socket(socket.AF_UNIX, kind, protocol)
+        if fd < 0:
+            return name_of(ctypes.get_errno())
+        found = (bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_NONBLOCK),
+                 bool(fcntl.fcntl(fd, fcntl.F_GETFD) & fcntl.FD_CLOEXEC))
+        os.close(fd)
+        return "ok" if found == (bool(kind & socket.SOCK_NONBLOCK), bool(kind & socket.SOCK_CLOEXEC)) else found
+
+    for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+        print(made(kind), made(kind | socket.SOCK_NONBLOCK), made(kind | socket.SOCK_CLOEXEC),
+              made(kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC), made(kind, socket.AF_UNIX),
+              made(kind | 0x100), made(kind | 0x40000000), made(kind, 6), made(kind, -1))
+    print(*(made(kind) for kind in (0, 2, 3, 4, 6, 10, 15)))
+
+
+def often(path, count):
+    for _ in range(int(count)):
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).close()
+    for _ in range(int(count)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+            s.connect(path)
+            s.shutdown(socket.SHUT_WR)
+            assert s.recv(1) == b""
+    print("done")
+
+
+def wait_file(path):
+    while not os.path.exists(path):
+        time.sleep(0.01)
+
+
+def hold(path, go):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        s.bind(path)
+        s.listen(0)
+        held = []
+        while not held or attempt(lambda: held[-1].connect(path)) == "ok":
+            held.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+        print("ready", flush=True)
+        wait_file(go)
+        while True:
+            peer, _ = s.accept()
+            threading.Thread(target=answer, args=(peer,), daemon=True).start()
+
+
+def busy(path, go):
+    def call(blocking):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+            s.setblocking(blocking)
+            return attempt(lambda: s.connect(path))
+
+    print(call(True), call(False), flush=True)
+    with open(go, "w", encoding="ascii"):
+        pass
+    while call(True) != "ok":
+        pass
+    print("ok")
+
+
+def again(path, ready, go):
+    talk("stream", path)
+    with open(ready, "w", encoding="ascii"):
+        pass
+    wait_file(go)
+    for _ in range(2):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+            print(attempt(lambda: s.connect(path)))
 
 
 def summarise(results):
@@ -172,6 +279,34 @@ def places(listed, other):
     results = set()
     for i in rounds(results):
         results.add(connect_raw(place, forms[i % 2]))
+    stop.set()
+    for t in threads:
+        t.join()
+    summarise(results)
+
+
+def names(listed, other):
+    """Connects to a name that leads now to one, now to the other, at any step of the way."""
+    for i, target in enumerate((listed, other)):
+        os.mkdir(f"way{i}")
+        os.symlink(target, f"way{i}/end")
+        os.symlink(target, f"link{i}")
+    os.symlink("link0", "chain")
+    stop = threading.Event()
+
+    def exchange():
+        while not stop.is_set():
+            libc.renameat2(-100, b"way0", -100, b"way1", RENAME_EXCHANGE)
+            libc.renameat2(-100, b"link0", -100, b"link1", RENAME_EXCHANGE)
+
+    threads = [threading.Thread(target=exchange) for _ in range(2)]
+    for t in threads:
+        t.start()
+    ways = [unix_address(p + "\0") for p in ("way0/end", "link0", "chain", "way1/../link1")]
+    results = set()
+    for i in rounds(results):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+            results.add(connect_raw(s.fileno(), ways[i % len(ways)]))
     stop.set()
     for t in threads:
         t.join()

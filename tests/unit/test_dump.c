@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/str.h"
+#include "plan/bwrap.h"
 
 static const char *const argv[] = { "sh", "-c", "echo \x1b[31m", NULL };
 static const char *const envp[] = { "PATH=/bin", "SHOWN_TOKEN=secret-value", NULL };
@@ -64,7 +66,10 @@ static void expect_golden(const char *format, const char *name)
     snprintf(path, sizeof path, "%s/tests/golden/%s", source, name);
     buf_init(&got, 1 << 20);
     buf_init(&wanted, 1 << 20);
-    assert_int_equal(plan_dump(sample(&c), format, &got, NULL), ABX_OK);
+    if (str_eq(format, "bwrap"))
+        assert_int_equal(bwrap_print(sample(&c), envp, &got, NULL), ABX_OK);
+    else
+        assert_int_equal(plan_dump(sample(&c), format, &got, NULL), ABX_OK);
     if (getenv("ABX_GOLDEN_UPDATE")) {
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
         assert_true(fd >= 0 && io_write_all(fd, got.data, got.len) == 0);
@@ -90,6 +95,12 @@ static void json_equals_the_golden_file(void **state)
     expect_golden("json", "plan.json");
 }
 
+static void command_for_bubblewrap_equals_the_golden_file(void **state)
+{
+    (void)state;
+    expect_golden("bwrap", "bwrap.txt");
+}
+
 static void unknown_format_is_refused(void **state)
 {
     struct facts_case c;
@@ -99,7 +110,7 @@ static void unknown_format_is_refused(void **state)
     (void)state;
     buf_init(&b, 1 << 20);
     assert_int_equal(plan_dump(sample(&c), "yaml", &b, &err), ABX_E_INVALID);
-    assert_string_equal(abx_error_hint(err), "text, json or seatbelt");
+    assert_string_equal(abx_error_hint(err), "text, json, bwrap or seatbelt");
     abx_error_free(err);
     buf_done(&b);
     case_done(&c);
@@ -133,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_equals_the_golden_file),
         cmocka_unit_test(json_equals_the_golden_file),
+        cmocka_unit_test(command_for_bubblewrap_equals_the_golden_file),
         cmocka_unit_test(unknown_format_is_refused),
         cmocka_unit_test(full_buffer_is_reported),
         cmocka_unit_test(names_cover_every_value),

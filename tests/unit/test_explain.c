@@ -63,10 +63,27 @@ static void the_default_reads_and_does_not_write(void **state)
     expect_answer(NULL, "read", "/etc/passwd", true, "default", "", NULL);
     expect_answer(NULL, "exec", "/bin/sh", true, "default", "", NULL);
     expect_answer(NULL, "write", "/etc/passwd", false, "default", "--rw /etc/passwd", "no rule");
-    expect_answer(NULL, "write", "/etc/abx-absent/x", false, "default", "--rw /etc", NULL);
+    expect_answer(NULL, "write", "/etc/abx-absent/x", false, "default", "--rw /etc/abx-absent",
+                  "first: mkdir -p /etc/abx-absent");
     expect_answer(NULL, "write", "/abx-absent", false, "default", "", NULL);
     expect_answer(NULL, "write", "new", true, "@base .", "", "");
     expect_answer(NULL, "write", ".", true, "@base .", "", "cannot itself be renamed");
+}
+
+static void a_whole_home_is_not_granted_for_one_name(void **state)
+{
+    struct tree *t = *state;
+
+    make_dir(t, "/home/.config");
+    make_dir(t, "/home/data");
+    expect_answer(NULL, "write", at(t, "/home/.npm"), false, "default", "/home/.npm",
+                  "/home/.npm (a file: touch)");
+    expect_answer(NULL, "write", at(t, "/home/.npm/_logs/x"), false, "default", "/home/.npm/_logs",
+                  "first: mkdir -p ");
+    expect_answer(NULL, "write", at(t, "/home/.config/app"), false, "default", "/home/.config/app",
+                  "first: mkdir -p ");
+    expect_answer(NULL, "write", at(t, "/home/data/new"), false, "default", "/home/data",
+                  "no rule");
 }
 
 static void the_deciding_rule_is_named(void **state)
@@ -272,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_default_reads_and_does_not_write),
+        TEST(a_whole_home_is_not_granted_for_one_name),
         TEST(the_deciding_rule_is_named),
         TEST(ancestors_of_protected_paths_are_told),
         TEST(secrets_and_protected_names_are_told),

@@ -176,6 +176,54 @@ static void aliases_are_split_as_git_does_it(void **state)
     }
 }
 
+/* Not even where the repository is private: a line in a line may go elsewhere. */
+static void lines_in_lines_are_never_local(void **state)
+{
+    static const char *const lines[] = { "git bisect run git -C /w reset --hard",
+                                         "git rebase -x 'cd /w && git reset --hard' main" };
+    struct guard_verdict v = judge(GUARD_GIT, "git reset --hard", no_environment);
+
+    (void)state;
+    assert_int_equal(v.action, GUARD_STOP);
+    assert_true(v.is_local);
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        v = judge(GUARD_GIT, lines[i], no_environment);
+        assert_int_equal(v.action, GUARD_STOP);
+        assert_false(v.is_local);
+    }
+    git_judge_text("cd /w && git reset --hard", 0, &v);
+    assert_int_equal(v.action, GUARD_STOP);
+    assert_false(v.is_local);
+}
+
+static void a_directory_is_private_with_all_that_is_in_it(void **state)
+{
+    static const char *const roots[] = { "/tmp/work", "/tmp/a/b" };
+    static const struct guard_private p = { "/tmp", roots, ARRAY_LEN(roots) };
+    static const struct guard_private none = { "", roots, 0 };
+    static const char *const all[] = { "/tmp" };
+    static const struct guard_private host = { "/tmp", all, 1 };
+    static const struct {
+        const char *dir;
+        bool is_private;
+    } table[] = {
+        { "/tmp/x", true },         { "/tmp/x/.git", true },    { "/tmp/workshop", true },
+        { "/tmp/wor", true },       { "/tmp/a/c", true },       { "/tmp/work", false },
+        { "/tmp/work/sub", false }, { "/tmp/a/b/.git", false }, { "/tmp/a", false },
+        { "/tmp", false },          { "/tmpfoo", false },       { "/", false },
+        { "/home/u", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        size_t len = strlen(table[i].dir);
+        assert_int_equal(git_dir_is_private(&p, table[i].dir, len), table[i].is_private);
+        assert_false(git_dir_is_private(&none, table[i].dir, len));
+        assert_false(git_dir_is_private(&host, table[i].dir, len));
+    }
+    assert_true(git_dir_is_private(&p, "/tmp/workshop\n/tmp/work", strlen("/tmp/workshop")));
+}
+
 static void guards_are_found_by_their_whole_name(void **state)
 {
     (void)state;
@@ -214,6 +262,8 @@ int main(void)
         cmocka_unit_test(settings_in_the_environment_count),
         cmocka_unit_test(other_guards_stop_what_costs),
         cmocka_unit_test(aliases_are_split_as_git_does_it),
+        cmocka_unit_test(lines_in_lines_are_never_local),
+        cmocka_unit_test(a_directory_is_private_with_all_that_is_in_it),
         cmocka_unit_test(guards_are_found_by_their_whole_name),
         cmocka_unit_test(lines_in_lines_are_bounded),
     };

@@ -3,69 +3,28 @@
  * abx_proxy_*: questions, updates and two proxies at once, against a server of this process. The
  * proxy's process is the program that $AGENTBOX names.
  */
-#include <arpa/inet.h>
-#include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "agentbox/agentbox.h"
 #include "base/defs.h"
+#include "lib/echo_server.h"
 
 #define CLIENTS 8
-#define WAIT_MS 5000
+#define WAIT_MS 20000
 
-static uint16_t server_port;
-static int listener;
-
-/* Says "hello", then whatever it is told. */
-static void *serve_one(void *arg)
-{
-    int fd = (int)(intptr_t)arg;
-    char bytes[256];
-
-    (void)!write(fd, "hello", 5);
-    for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0;)
-        (void)!write(fd, bytes, (size_t)n);
-    close(fd);
-    return NULL;
-}
-
-static void *serve(void *arg)
-{
-    pthread_t thread;
-
-    (void)arg;
-    for (int fd; (fd = accept(listener, NULL, NULL)) >= 0;)
-        if (pthread_create(&thread, NULL, serve_one, (void *)(intptr_t)fd) == 0)
-            (void)pthread_detach(thread);
-    return NULL;
-}
-
-static int start_server(void **state)
-{
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof at;
-    pthread_t thread;
-
-    (void)state;
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&at, len) < 0 || listen(listener, 64) < 0 ||
-        getsockname(listener, (struct sockaddr *)&at, &len) < 0)
-        return -1;
-    server_port = ntohs(at.sin_port);
-    return pthread_create(&thread, NULL, serve, NULL);
-}
+static struct echo_server server;
 
 /* ---- the proxy ---- */
 
@@ -80,7 +39,7 @@ static void on_ask(void *user, uint32_t question, const char *host, int32_t port
 {
     struct seen *seen = user;
 
-    assert_int_equal(port, server_port);
+    assert_int_equal(port, server.port);
     seen->questions++;
     seen->last = question;
     (void)snprintf(seen->host, sizeof seen->host, "%s", host);
@@ -134,14 +93,11 @@ static abx_proxy *start(struct seen *seen, const abx_config *config, bool ask, u
 
 static int ask_for(uint16_t proxy, const char *host)
 {
-    struct sockaddr_in to = { .sin_family = AF_INET,
-                              .sin_port = htons(proxy),
-                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = echo_connect(proxy);
     char text[128];
-    int n = snprintf(text, sizeof text, "CONNECT %s:%u HTTP/1.1\r\n\r\n", host, server_port);
+    int n = snprintf(text, sizeof text, "CONNECT %s:%u HTTP/1.1\r\n\r\n", host, server.port);
 
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_true(fd >= 0);
     assert_int_equal(write(fd, text, (size_t)n), n);
     return fd;
 }
@@ -268,6 +224,106 @@ static void an_update_closes_what_it_no_longer_allows_and_nothing_else(void **st
     abx_config_free(one);
 }
 
+/* ---- new rules while a connection is being opened ---- */
+
+/* A listener whose queue is full: a connect to it waits. *ret_client is what fills it. */
+static int full_listener(uint16_t *ret_port, int *ret_client)
+{
+    int fd = echo_listen(0, ret_port);
+    struct tcp_info info = { 0 };
+    socklen_t len = sizeof info;
+
+    assert_true(fd >= 0);
+    *ret_client = echo_connect(*ret_port);
+    assert_true(*ret_client >= 0);
+    do /* its last packet may still be on its way */
+        assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+    while (info.tcpi_unacked == 0);
+    return fd;
+}
+
+/* Whether somebody is connecting to the port, as the kernel's table says. */
+static bool is_dialled(uint16_t port)
+{
+    char line[256], wanted[32];
+    FILE *f = fopen("/proc/net/tcp", "re");
+    bool found = false;
+
+    (void)snprintf(wanted, sizeof wanted, " 0100007F:%04X 02 ", port); /* SYN_SENT */
+    assert_non_null(f);
+    while (!found && fgets(line, sizeof line, f))
+        found = strstr(line, wanted) != NULL;
+    (void)fclose(f);
+    return found;
+}
+
+static int ask_for_port(uint16_t proxy, const char *host, uint16_t port)
+{
+    uint16_t own = server.port;
+
+    server.port = port;
+    int fd = ask_for(proxy, host);
+    server.port = own;
+    return fd;
+}
+
+/* The name is allowed before and after; its address, an internal one, only before. */
+static void an_address_that_is_being_dialled_is_judged_by_the_new_rules(void **state)
+{
+    struct seen seen = { 0 };
+    abx_config *before = config_of("a.test", "127.0.0.1"), *after = config_of("a.test", NULL);
+    uint16_t port, target = 0;
+    int filler, full = full_listener(&target, &filler);
+    abx_proxy *p = start(&seen, before, false, &port);
+    int fd = ask_for_port(port, "a.test", target);
+
+    (void)state;
+    for (int i = 0; !is_dialled(target); i++) {
+        assert_true(i < WAIT_MS);
+        (void)abx_proxy_dispatch(p, 1, NULL);
+    }
+    assert_int_equal(abx_proxy_update(p, after, NULL), ABX_OK);
+    assert_false(is_dialled(target));
+    expect(p, fd, "HTTP/1.1 403 ");
+    close(fd);
+    close(filler);
+    close(full);
+    abx_proxy_free(p);
+    abx_config_free(before);
+    abx_config_free(after);
+}
+
+/* It stands still in the upstream proxy's hands, and the new rules have none. */
+static void a_connection_does_not_go_on_through_a_proxy_that_is_none_any_more(void **state)
+{
+    struct seen seen = { 0 };
+    abx_config *before = config_of("a.test", NULL), *after = config_of("a.test", "127.0.0.1");
+    uint16_t port, upstream_port = 0;
+    int upstream = echo_listen(8, &upstream_port);
+    char url[64], text[256];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", upstream_port);
+    assert_int_equal(abx_config_set_string(before, "network.upstreamProxy", url, NULL), ABX_OK);
+    abx_proxy *p = start(&seen, before, false, &port);
+    int fd = ask_for(port, "a.test"), peer = accept(upstream, NULL, NULL);
+    assert_true(peer >= 0);
+    ssize_t n = read(peer, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    assert_non_null(strstr(text, "CONNECT a.test:"));
+    assert_int_equal(abx_proxy_update(p, after, NULL), ABX_OK);
+    assert_int_equal(read(peer, text, sizeof text), 0); /* hung up */
+    expect(p, fd, "HTTP/1.1 200 ");                     /* by the server itself */
+    for (text[0] = '\0'; !strstr(text, "hello");)
+        read_reply(p, fd, text, sizeof text);
+    close(fd);
+    close(peer);
+    close(upstream);
+    abx_proxy_free(p);
+    abx_config_free(before);
+    abx_config_free(after);
+}
+
 static void two_proxies_have_two_sets_of_rules(void **state)
 {
     struct seen seen[2] = { 0 };
@@ -312,12 +368,20 @@ static void misuse_is_an_error(void **state)
     abx_proxy_free(p);
 }
 
+static int start_server(void **state)
+{
+    (void)state;
+    return echo_start(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(concurrent_connections_to_a_host_ask_once),
         cmocka_unit_test(a_yes_opens_no_internal_address),
         cmocka_unit_test(an_update_closes_what_it_no_longer_allows_and_nothing_else),
+        cmocka_unit_test(an_address_that_is_being_dialled_is_judged_by_the_new_rules),
+        cmocka_unit_test(a_connection_does_not_go_on_through_a_proxy_that_is_none_any_more),
         cmocka_unit_test(two_proxies_have_two_sets_of_rules),
         cmocka_unit_test(misuse_is_an_error),
     };

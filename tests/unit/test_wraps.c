@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrapped programs in a plan: covers, their words, the real ones; and rules without mounts. */
+#include <stdio.h>
+
 #include "lib/facts_case.h"
 
 #include "base/str.h"
@@ -78,10 +80,13 @@ static void expect_words(const struct plan *p, const char *path, const char *con
 
 static void each_cover_knows_its_own_rules(void **state)
 {
-    static const char *const dash[] = { "/run/agentbox/secret/0/dash", "dash", "/tmp", "sh", "b" };
-    static const char *const git[] = { "/run/agentbox/secret/1/git", "git", "/tmp", "git",
-                                       "g@git" };
-    static const char *const npm[] = { "/usr/lib/npm/cli.js", "npm", "/tmp", "npm",
+    static const char *const dash[] = {
+        "/run/agentbox/secret/0/dash", "dash", "/tmp", "", "sh", "b"
+    };
+    static const char *const git[] = {
+        "/run/agentbox/secret/1/git", "git", "/tmp", "", "git", "g@git"
+    };
+    static const char *const npm[] = { "/usr/lib/npm/cli.js",          "npm", "/tmp", "", "npm",
                                        "s/run/agentbox/secret/s2/w.sh" };
     struct facts_case c;
 
@@ -92,6 +97,41 @@ static void each_cover_knows_its_own_rules(void **state)
     expect_words(p, "/usr/bin/git", git, ARRAY_LEN(git));
     expect_words(p, "/usr/bin/npm", npm, ARRAY_LEN(npm));
     assert_int_not_equal(plan_encoded_size(p), 0);
+    case_done(&c);
+}
+
+static void what_is_mounted_in_the_private_tmp_is_not_private(void **state)
+{
+    static const char *const git[] = {
+        "/run/agentbox/secret/1/git", "git", "/tmp", "/tmp/a/b", "/tmp/work", "", "git", "g@git"
+    };
+    struct facts_case c;
+
+    (void)state;
+    wrapped_case(&c);
+    case_rule(&c, ACCESS_RW, ORIGIN_CALL, 0, "/tmp/work", "d");
+    case_rule(&c, ACCESS_RW, ORIGIN_CALL, 0, "/tmp/work/sub", "d");
+    case_rule(&c, ACCESS_RW, ORIGIN_CALL, 0, "/tmp/a/b", "d");
+    case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, "/tmp/fixed", "d");
+    expect_words(compile(&c, BACKEND_NATIVE), "/usr/bin/git", git, ARRAY_LEN(git));
+    case_done(&c);
+}
+
+static void with_more_roots_than_a_wrapper_can_know_nothing_is_private(void **state)
+{
+    static const char *const git[] = {
+        "/run/agentbox/secret/1/git", "git", "", "", "git", "g@git"
+    };
+    char paths[WRAP_MAX_ROOTS + 1][16];
+    struct facts_case c;
+
+    (void)state;
+    wrapped_case(&c);
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        (void)snprintf(paths[i], sizeof paths[i], "/tmp/r%02zu", i);
+        case_rule(&c, ACCESS_RW, ORIGIN_CALL, 0, paths[i], "d");
+    }
+    expect_words(compile(&c, BACKEND_NATIVE), "/usr/bin/git", git, ARRAY_LEN(git));
     case_done(&c);
 }
 
@@ -164,6 +204,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cover_knows_its_own_rules),
+        cmocka_unit_test(what_is_mounted_in_the_private_tmp_is_not_private),
+        cmocka_unit_test(with_more_roots_than_a_wrapper_can_know_nothing_is_private),
         cmocka_unit_test(real_programs_and_scripts_are_where_only_wrappers_look),
         cmocka_unit_test(what_is_hidden_is_neither_covered_nor_copied),
         cmocka_unit_test(without_mounts_there_are_only_rules),
