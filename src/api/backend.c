@@ -122,12 +122,23 @@ void command_hint_landlock(const abx_command *c, abx_error **err)
         err_hint(err, "%s", text.data);
 }
 
+/* What was asked for by name is had or refused. */
+static int32_t refuse_native(abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                        "run inside another sandbox: it lets no namespace be made for the back "
+                        "end native");
+    err_hint(err, "leave --backend out to narrow the sandbox around; or start that one with --set "
+                  "allowNestedNamespaces=true");
+    return r;
+}
+
 int32_t command_choose_backend(abx_command *c, abx_error **err)
 {
     c->backend = BACKEND_NATIVE;
     c->shortfalls = 0;
     if (c->policy->backend == CHOICE_NATIVE)
-        return ABX_OK;
+        return inside_is_closed() ? refuse_native(err) : ABX_OK;
     if (!inside_is_closed())
         return c->policy->backend == CHOICE_LANDLOCK ? command_choose_landlock(c, err) : ABX_OK;
     c->backend = BACKEND_INNER;

@@ -191,6 +191,20 @@ socket.socket(socket.AF_UNIX).connect('$S/stream')"
     [ "$(cat "$W/sub/got")" = got ]
 }
 
+@test "a command on a terminal has one of its own, and reaches no other" {
+    bare
+    run as_who sh -c 'cd "$1" && shift && exec python3 "$@"' - "$W" "$ABX_SOURCE/tests/lib/terminal.py" \
+        "$BOX" run -q "${BARE[@]}" -- sh -c 'tty; test -t 0 && test -t 1 && echo both; (: >"$(tty)"); : >/dev/tty; exec sleep 60' <<'STEPS'
+expect /dev/pts/\d+\r
+expect both\r
+expect Permission denied
+send \x03
+exit 130
+STEPS
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
 MARK=$$ # in the arguments of what must not survive
 
 alive() {

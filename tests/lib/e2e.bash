@@ -25,6 +25,8 @@
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
 #
+# ABX_BACKEND: the back end of every run, with fallbackPolicy warn.
+#
 # ABX_WITH: the words of another sandbox, with {W}, {D}, {H} for these directories; the command is
 # appended. A test that needs more than that of agentbox then ends with "not applicable".
 
@@ -43,7 +45,15 @@ setup_file() {
     cp "${AGENTBOX:-$ABX_BUILD/agentbox}" "$FIX/bin/agentbox"
     cp "${AGENTBOX_TESTING:-$ABX_BUILD/tests/agentbox-testing}" "$FIX/bin/agentbox-testing"
     cp "$ABX_BUILD/tests/payload" "$FIX/bin/payload"
+    [ -z "${ABX_BACKEND:-}" ] || use_backend "$ABX_BACKEND"
     export FIX
+}
+
+# Every run of every test, however it is started.
+use_backend() {
+    mv "$FIX/bin/agentbox" "$FIX/bin/agentbox.real"
+    ln -s "$1" "$FIX/bin/backend"
+    cp "$ABX_BUILD/tests/with-backend" "$FIX/bin/agentbox"
 }
 
 teardown_file() {
