@@ -13,12 +13,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/internal.h"
 #include "base/buf.h"
 #include "plan/shortfalls.h"
 #include "probe/enumerate.h"
 #include "probe/inside.h"
+#include "run/cgroup.h"
 #include "run/probe.h"
 
 static int32_t refuse(abx_command *c, const char *what, const char *hint, abx_error **err)
@@ -72,8 +74,12 @@ static int32_t check_sockets(abx_command *c, abx_error **err)
 /* What Landlock alone would not keep of this command's policy, in words. */
 static uint32_t find_shortfalls(const abx_command *c, struct buf *text)
 {
-    uint32_t bits = shortfalls_find(c->policy, probe_landlock_abi(),
-                                    c->layers.last[KEY_ALLOWED_DOMAINS] != NULL);
+    const struct shortfall_facts facts = {
+        .abi = probe_landlock_abi(),
+        .hosts = c->layers.last[KEY_ALLOWED_DOMAINS] != NULL,
+        .endless = geteuid() == 0 && cgroup_probe() < 0,
+    };
+    const uint32_t bits = shortfalls_find(c->policy, &facts);
 
     shortfalls_print(bits, text);
     return bits;

@@ -24,7 +24,7 @@ static bool has_covers(const struct policy *p)
     return false;
 }
 
-uint32_t shortfalls_find(const struct policy *p, long abi, bool hosts)
+uint32_t shortfalls_find(const struct policy *p, const struct shortfall_facts *f)
 {
     uint32_t bits = 0;
 

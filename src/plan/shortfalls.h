@@ -13,8 +13,14 @@ enum shortfall {
     SHORTFALL_COUNT,
 };
 
-/* Bits of enum shortfall. abi: of the kernel's Landlock; hosts: some are allowed. */
-uint32_t shortfalls_find(const struct policy *policy, long abi, bool hosts);
+struct shortfall_facts {
+    long abi;     /* of the kernel's Landlock */
+    bool hosts;   /* some are allowed */
+    bool endless; /* nothing limits the number of this user's processes: root, no control group */
+};
+
+/* Bits of enum shortfall. */
+uint32_t shortfalls_find(const struct policy *policy, const struct shortfall_facts *facts);
 const char *shortfall_name(uint32_t shortfall);
 /* Their texts, with "; " between them. */
 void shortfalls_print(uint32_t bits, struct buf *b);
