@@ -3,22 +3,27 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 TIME ?= 60
+MINUTES ?= 30
 BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test attacks test-asan test-tsan coverage clang macos lint bench fuzz install uninstall deb dist static check-packages clean
+.PHONY: help build run test attacks knockout soak test-asan test-tsan coverage clang macos arm64 test-kernels lint bench fuzz install uninstall deb dist static check-packages clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
 	@echo 'make run        build, then a tour of one screen'
 	@echo 'make test       build and run all tests (TEST_ONLY=pattern selects)'
 	@echo 'make attacks    the attack cases as a table (ATTACKS="--with bwrap A28" selects)'
+	@echo 'make knockout   which attacks come through when one layer is left out, for each'
+	@echo 'make soak       mixed load for MINUTES=$(MINUTES), then: is anything left?'
 	@echo 'make test-asan  the same under AddressSanitizer and UBSan, in build-asan'
 	@echo 'make test-tsan  the unit tests under ThreadSanitizer, in build-tsan'
 	@echo 'make coverage   what the tests execute of the files that read foreign bytes, in build-cov'
 	@echo 'make clang      build with clang and run the unit tests, in build-clang'
 	@echo 'make macos      compile and link what macOS runs, for both CPUs, in build-macos'
+	@echo 'make arm64      cross-compile for 64-bit ARM, unit tests under qemu, in build-arm64'
+	@echo 'make test-kernels  boot older and newer kernels in qemu (KERNELS="6.1 newest" selects)'
 	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
 	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
 	@echo 'make fuzz       each fuzzer for TIME=$(TIME) seconds, in build-fuzz (FUZZ="json yaml" selects)'
@@ -49,6 +54,18 @@ attacks:
 	@ninja -C $(BUILD) all tests
 	@BUILD=$(BUILD) tests/attacks/run $(ATTACKS)
 
+knockout:
+	@tools/install-deps build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) all tests
+	@BUILD=$(BUILD) tests/attacks/knockout $(KNOCKOUT)
+
+soak:
+	@tools/install-deps build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) all tests
+	@BUILD=$(BUILD) tests/soak/run --seconds $$(($(MINUTES) * 60))
+
 test-asan:
 	@tools/install-deps build test
 	@tools/configure build-asan $(sanitize)=address,undefined
@@ -78,6 +95,17 @@ clang:
 macos:
 	@tools/install-deps macos
 	@tools/cross-macos
+
+arm64:
+	@tools/install-deps build test arm64
+	@tools/cross-arm64
+
+test-kernels:
+	@tools/install-deps build test arm64 kernels
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) agentbox tests/payload
+	@tools/cross-arm64 --build-only
+	@BUILD=$(BUILD) tests/kernels/run $(KERNELS)
 
 lint:
 	@tools/install-deps build lint
@@ -111,4 +139,4 @@ check-packages:
 	@tools/check-packages
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-cov build-clang build-fuzz build-macos
+	rm -rf $(BUILD) build-asan build-tsan build-cov build-clang build-fuzz build-macos build-arm64

@@ -25,15 +25,10 @@
 
 static int32_t refuse(abx_command *c, const char *what, const char *hint, abx_error **err)
 {
-    char text[512];
+    int32_t r = command_cannot(c, "inside another sandbox", what, err);
 
-    if (!c->policy->strict) {
-        (void)snprintf(text, sizeof text, "inside another sandbox %s", what);
-        manager_notice(c->manager, ABX_NOTICE_WARNING, text);
-        return ABX_OK;
-    }
-    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run inside another sandbox: %s", what);
-    err_hint(err, "%s; or start the outer one with --set allowNestedNamespaces=true", hint);
+    if (r != ABX_OK)
+        err_hint(err, "%s; or start the outer one with --set allowNestedNamespaces=true", hint);
     return r;
 }
 

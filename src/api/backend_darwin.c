@@ -16,15 +16,10 @@
 
 static int32_t refuse(abx_command *c, const char *what, const char *hint, abx_error **err)
 {
-    char text[512];
+    int32_t r = command_cannot(c, "on macOS", what, err);
 
-    if (!c->policy->strict) {
-        (void)snprintf(text, sizeof text, "on macOS %s", what);
-        manager_notice(c->manager, ABX_NOTICE_WARNING, text);
-        return ABX_OK;
-    }
-    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run on macOS: %s", what);
-    err_hint(err, "%s", hint);
+    if (r != ABX_OK)
+        err_hint(err, "%s", hint);
     return r;
 }
 

@@ -192,6 +192,12 @@ abx_config *manager_config(abx_manager *m);
 /* ---- plan_command.c: policy, facts, plan ---- */
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);
 /* Facts and plan, after the policy. */
+int32_t command_compile(abx_command *c, abx_error **err);
+/*
+ * The back end cannot do what the policy asks for: an error under "strict" (its hint is the
+ * caller's), else a warning. where: "inside another sandbox"; what: "ports cannot be published".
+ */
+int32_t command_cannot(const abx_command *c, const char *where, const char *what, abx_error **err);
 /* backend.c */
 int32_t command_choose_backend(abx_command *c, abx_error **err);
 /* … Landlock alone: refused under "strict", else said; what was planned is void. */
@@ -201,7 +207,6 @@ void command_hint_landlock(const abx_command *c, abx_error **err);
 int32_t command_finish_plan(const abx_command *c, struct plan *plan, struct arena *arena,
                             abx_error **err);
 void backend_notice(const abx_command *c);
-int32_t command_compile(abx_command *c, abx_error **err);
 /* Before placeholders are made: their registry is there, and the plan hides it. */
 int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err);
 bool command_wants_tty(const abx_command *c);

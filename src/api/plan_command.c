@@ -18,6 +18,17 @@ bool command_wants_tty(const abx_command *c)
     return c->stdio_mode[0] == ABX_STDIO_TTY;
 }
 
+int32_t command_cannot(const abx_command *c, const char *where, const char *what, abx_error **err)
+{
+    char text[512];
+
+    if (c->policy->strict)
+        return err_new(err, ABX_E_UNSUPPORTED, "run %s: %s", where, what);
+    (void)snprintf(text, sizeof text, "%s %s", where, what);
+    manager_notice(c->manager, ABX_NOTICE_WARNING, text);
+    return ABX_OK;
+}
+
 static int32_t check_streams(const abx_command *c, abx_error **err)
 {
     int terminals = 0;

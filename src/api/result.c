@@ -67,8 +67,8 @@ int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required
     r->max_rss = run->end.max_rss;
     r->layers = run->start.layers;
     r->shortfalls = run->shortfalls;
-    r->monitor = run->start.value == STARTED_WATCHED;
-    r->reads = r->monitor && run->watch.level == WATCH_LEARN;
+    r->monitor = run->start.value & STATUS_WATCHED;
+    r->reads = (r->monitor && run->watch.level == WATCH_LEARN) || (run->start.value & STATUS_READS);
     r->sandboxed = required != 0 && (required & ~r->layers) == 0;
     for (uint32_t i = 0, n = 0; i < LAYER_NAME_COUNT; i++)
         if (r->layers & LAYER_BIT(i))

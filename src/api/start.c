@@ -192,7 +192,7 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
 /* The filter that asks pid 1 could not be had, and the other one lets nothing through. */
 static void tell_offline(const abx_command *c, struct run *run)
 {
-    if (!c->plan->relayed || run->start.value == STARTED_RELAYED ||
+    if (!c->plan->relayed || (run->start.value & STATUS_RELAYED) ||
         !c->layers.last[KEY_ALLOWED_DOMAINS])
         return;
     run->shortfalls |= UINT32_C(1) << SHORTFALL_HOSTS;

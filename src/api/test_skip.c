@@ -61,16 +61,43 @@ static void forget_holds(struct plan *plan, struct arena *arena)
     plan->hold_count = 0;
 }
 
+static bool has_variable(const struct plan *plan, const char *entry)
+{
+    const size_t len = strcspn(entry, "=");
+
+    for (uint32_t i = 0; i < plan->env_count; i++)
+        if (strncmp(plan->env[i], entry, len) == 0 && plan->env[i][len] == '=')
+            return true;
+    return false;
+}
+
+/* Behind those of the plan, all others that the caller has. */
+static void pass_all(struct plan *plan, const char *const *envp, struct arena *arena)
+{
+    uint32_t n = plan->env_count, all = 0;
+
+    while (envp[all])
+        all++;
+    const char **env = arena_alloc(arena, n + all + 1, sizeof *env);
+    if (!env)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        env[i] = plan->env[i];
+    for (uint32_t i = 0; i < all; i++)
+        if (!has_variable(plan, envp[i]))
+            env[n++] = envp[i];
+    env[n] = NULL;
+    plan->env = env;
+    plan->env_count = n;
+}
+
 void test_skip_plan(struct plan *plan, const char *const *envp, struct arena *arena)
 {
     plan->test_skip = skipped(CLAIMED);
     plan->layers = test_skip_layers(plan->layers);
     plan->required = test_skip_layers(plan->required);
-    if (skips("environment")) {
-        plan->env = envp;
-        for (plan->env_count = 0; envp[plan->env_count];)
-            plan->env_count++;
-    }
+    if (skips("environment"))
+        pass_all(plan, envp, arena);
     if (skips("placeholders"))
         forget_holds(plan, arena);
     if (skips("monitor"))

@@ -31,48 +31,6 @@
 #define MFD_EXEC 0x0010U
 #endif
 
-void fd_close(int fd)
-{
-    int saved = errno;
-
-    if (fd >= 0)
-        (void)close(fd);
-    errno = saved;
-}
-
-void fd_closep(int *fd)
-{
-    fd_close(*fd);
-}
-
-/* One component after the other; what is no directory, a link among them, ends it. */
-static int open_by_components(int dirfd, const char *path, uint64_t more_flags)
-{
-    const int flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
-    char name[PATH_MAX];
-    _fd_ int at = openat(dirfd, path[0] == '/' ? "/" : ".", flags | O_DIRECTORY);
-
-    if (!path[0])
-        return -ENOENT;
-    while (at >= 0) {
-        path += strspn(path, "/");
-        size_t len = strcspn(path, "/");
-        if (len == 0)
-            return TAKE_FD(at);
-        if (len >= sizeof name)
-            return -ENAMETOOLONG;
-        memcpy(name, path, len);
-        name[len] = '\0';
-        path += len;
-        int fd = openat(at, name, flags | (*path ? O_DIRECTORY : (int)more_flags));
-        int error = errno;
-        fd_close(at);
-        at = fd;
-        errno = error;
-    }
-    return -errno;
-}
-
 static int open_piece(int dirfd, const char *path, uint64_t more_flags)
 {
     struct open_how how = {
@@ -85,7 +43,7 @@ static int open_piece(int dirfd, const char *path, uint64_t more_flags)
         r = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
     while (r < 0 && errno == EINTR);
     if (r < 0 && errno == ENOSYS)
-        return open_by_components(dirfd, path, more_flags);
+        return fd_open_by_components(dirfd, path, O_PATH, O_PATH | O_NOFOLLOW | (int)more_flags);
     return r < 0 ? -errno : (int)r;
 }
 

@@ -17,6 +17,11 @@ void fd_closep(int *fd);
  */
 int fd_open_path(int dirfd, const char *path);
 /*
+ * The same, one component after the other: each but the last with way_flags, as a directory; the
+ * last with last_flags, which say that a link is not followed. fd_walk.c
+ */
+int fd_open_by_components(int dirfd, const char *path, int way_flags, int last_flags);
+/*
  * Where files have more than one spelling (macOS: case, normal form, firmlinks), the one that the
  * kernel compares: the name of an entry (name itself, or room), and the path of what fd is (left as
  * it is where it cannot be told). 0 or -ENOMEM.

@@ -10,53 +10,15 @@
  */
 #include "base/fd.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/attr.h>
 #include <unistd.h>
 
-void fd_close(int fd)
-{
-    int saved = errno;
-
-    if (fd >= 0)
-        (void)close(fd);
-    errno = saved;
-}
-
-void fd_closep(int *fd)
-{
-    fd_close(*fd);
-}
-
 int fd_open_path(int dirfd, const char *path)
 {
-    _fd_ int at = openat(dirfd, path[0] == '/' ? "/" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char name[NAME_MAX + 1];
-
-    if (!path[0])
-        return -ENOENT;
-    while (at >= 0) {
-        path += strspn(path, "/");
-        size_t len = strcspn(path, "/");
-        if (len == 0)
-            return TAKE_FD(at);
-        if (len >= sizeof name)
-            return -ENAMETOOLONG;
-        memcpy(name, path, len);
-        name[len] = '\0';
-        path += len;
-        int fd = openat(at, name,
-                        *path ? O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-                              : O_EVTONLY | O_SYMLINK | O_NONBLOCK | O_CLOEXEC);
-        int error = errno;
-        fd_close(at);
-        at = fd;
-        errno = error;
-    }
-    return -errno;
+    return fd_open_by_components(dirfd, path, O_RDONLY, O_EVTONLY | O_SYMLINK | O_NONBLOCK);
 }
 
 const char *fd_entry_name(int dirfd, const char *name, char room[FD_NAME_ROOM])

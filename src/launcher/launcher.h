@@ -72,6 +72,9 @@ void watch_end(void);       /* how often it was what */
 size_t watch_name(const struct notice *n, int dir, const char *given, char *to);
 void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len);
 
+/* ---- masks.c: masks that tell who looked ---- */
+long masks_serve(struct launch *l);
+
 /* ---- sockets.c: sockets of the host that the plan names ---- */
 long sockets_open(struct launch *l);
 /* socket() and connect(); false: the call is not about such a socket and not answered. */

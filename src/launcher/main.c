@@ -14,6 +14,7 @@ int launcher_main(int argc, const char *const *argv, const char *const *envp, co
         .tty_master = -1,
         .wrapper_fd = -1,
         .notify_fd = -1,
+        .tellers = { { .device = -1, .tree = -1 }, { .device = -1, .tree = -1 } },
     };
 
     (void)path;

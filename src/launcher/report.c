@@ -80,9 +80,10 @@ void report_started(const struct launch *l)
         .kind = STATUS_STARTED,
         .layers = l->enforced,
         .detail = l->landlock_abi,
-        .value = l->notify_fd < 0  ? 0
-                 : l->plan.relayed ? STARTED_RELAYED
-                                   : STARTED_WATCHED,
+        .value = (l->notify_fd < 0  ? 0
+                  : l->plan.relayed ? STATUS_RELAYED
+                                    : STATUS_WATCHED) |
+                 (l->reads ? STATUS_READS : 0),
     };
 
     report_send(&msg, -1);

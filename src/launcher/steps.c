@@ -124,6 +124,7 @@ static const struct step steps[] = {
     { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */
     { "guard",      LAYER_COUNT,    step_guard       },
     { "enclose",    LAYER_LANDLOCK, landlock_enclose },
+    { "masks",      LAYER_MOUNTS,   masks_serve      }, /* a thread: shut in as pid 1 is */
 };
 /* clang-format on */
 

@@ -49,11 +49,11 @@ static void look_closer(const struct look *l)
     const bool name_only = l->call->kind == WATCH_REMOVE || l->call->kind == WATCH_MAKE ||
                            l->call->kind == WATCH_MOVE;
 
-    if (!record_may_look())
+    if (!record_may_look(&record_calls))
         return;
     size_t len = look_path(l, name_only, path);
     if (len)
-        record_tell(l->n, l->flags | (name_only ? WATCH_NAME : 0), 0, path, len);
+        record_tell(&record_calls, l->n, l->flags | (name_only ? WATCH_NAME : 0), 0, path, len);
 }
 
 static void look_at_move(struct look *l)
@@ -130,10 +130,11 @@ static void look_at_address(const struct notice *n, const struct call *c)
     if (!watch.networked || size < 8 || notify_read(n, n->args[c->path], &a, size) != (long)size)
         return;
     const bool v6 = a.family == 10;
-    if ((!v6 && a.family != 2) || (v6 && size < 24) || is_own(&a) || !record_may_look())
+    if ((!v6 && a.family != 2) || (v6 && size < 24) || is_own(&a) ||
+        !record_may_look(&record_calls))
         return;
-    record_tell(n, WATCH_INET, (uint32_t)(a.port >> 8 | (a.port & 0xff) << 8), v6 ? a.v6 : a.v4,
-                v6 ? 16 : 4);
+    record_tell(&record_calls, n, WATCH_INET, (uint32_t)(a.port >> 8 | (a.port & 0xff) << 8),
+                v6 ? a.v6 : a.v4, v6 ? 16 : 4);
 }
 
 /* ---- calls that are refused as a whole ---- */
@@ -147,8 +148,8 @@ static void look_at_told(const struct notice *n, const struct call *c)
     _Static_assert(sizeof n->args == WATCH_COMMAND_MAX, "the arguments are the word");
     if (command)
         memcpy(word, n->args, WATCH_COMMAND_MAX);
-    if ((!command || word[0]) && record_may_look())
-        record_tell(n, command ? WATCH_WORD : 0, 0, word, text_len(word));
+    if ((!command || word[0]) && record_may_look(&record_calls))
+        record_tell(&record_calls, n, command ? WATCH_WORD : 0, 0, word, text_len(word));
 }
 
 void watch_begin(const struct launch *l)

@@ -32,6 +32,8 @@ struct look {
 
 /* ---- watch_names.c ---- */
 
+/* A string of the caller's: its length, or -errno; it must end within size bytes. */
+long look_text(const struct notice *n, uint64_t address, char *to, size_t size);
 /* Reads the path; false: there is none to look at. */
 bool look_read(struct look *l, int dir, int path);
 /* The directory of the name. Static. */
@@ -55,10 +57,16 @@ bool judge_change(const struct look *l);
 
 /* ---- watch_records.c ---- */
 
+/* Two threads tell, of calls and of masks; each has records of its own. */
+struct recorder;
+extern struct recorder record_calls, record_reads;
+
 /* False: enough for this second; the attempt is only counted. */
-bool record_may_look(void);
+bool record_may_look(struct recorder *r);
+/* An attempt that nothing more is known about. */
+void record_drop(struct recorder *r);
 /* What is told is `path`: a path, an address, a word, or nothing. */
-void record_tell(const struct notice *n, uint32_t flags, uint32_t port, const void *path,
-                 size_t len);
+void record_tell(struct recorder *r, const struct notice *n, uint32_t flags, uint32_t port,
+                 const void *path, size_t len);
 
 #endif

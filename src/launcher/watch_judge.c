@@ -75,11 +75,16 @@ static enum found find_mount(const char *text)
     return r == -EACCES ? FOUND_CLOSED : FOUND_NOTHING;
 }
 
-static bool stat_name(const char *text, bool follow, struct statx *ret)
+static long try_stat(const char *text, bool follow, struct statx *ret)
 {
     const unsigned mask = STATX_TYPE | STATX_MODE | STATX_SIZE;
 
-    return TRY5(__NR_statx, SYS_AT_FDCWD, text, follow ? 0 : SYS_AT_NOFOLLOW, mask, ret) == 0;
+    return TRY5(__NR_statx, SYS_AT_FDCWD, text, follow ? 0 : SYS_AT_NOFOLLOW, mask, ret);
+}
+
+static bool stat_name(const char *text, bool follow, struct statx *ret)
+{
+    return try_stat(text, follow, ret) == 0;
 }
 
 static bool is_mount_root(const struct statx *st)
@@ -169,8 +174,9 @@ bool judge_remove(struct look *l, bool replace)
 
     if (!may_be_mount(l) && !parent_refuses(l))
         return false;
-    bool there = stat_name(l->text, false, &st);
-    if (there && is_mount_root(&st)) {
+    long r = try_stat(l->text, false, &st);
+    bool there = r == 0 || r == -EACCES; /* hidden: there for all that the caller knows */
+    if (r == 0 && is_mount_root(&st)) {
         l->flags |= WATCH_ROOT;
         return true;
     }

@@ -18,15 +18,17 @@ struct slot {
     uint32_t id; /* 0: empty */
 };
 
-static struct {
+struct recorder {
     struct slot slots[SLOTS];
-    uint32_t records;
     uint64_t dropped;
     int64_t second; /* of the looks */
     uint32_t looks;
-} records;
+    struct watch_msg message;
+    char link[64], exe[TEXT_MAX];
+};
+struct recorder record_calls, record_reads;
 
-static struct watch_msg message;
+static uint32_t last_id; /* of both */
 
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 {
@@ -37,18 +39,33 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
     return hash;
 }
 
-/* True: it is new, and message.id is set. */
-static bool count_record(void)
+/* False: there are enough. */
+static bool new_id(uint32_t *ret)
 {
-    const uint32_t told = message.flags & (WATCH_READ | WATCH_INET | WATCH_WORD);
+    uint32_t id = __atomic_load_n(&last_id, __ATOMIC_RELAXED);
+
+    while (id < WATCH_MAX_RECORDS)
+        if (__atomic_compare_exchange_n(&last_id, &id, id + 1, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            *ret = id + 1;
+            return true;
+        }
+    return false;
+}
+
+/* True: it is new, and its message has an id. */
+static bool count_record(struct recorder *r)
+{
+    const struct watch_msg *m = &r->message;
+    const uint32_t told = m->flags & (WATCH_READ | WATCH_INET | WATCH_WORD);
     uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), &told, sizeof told);
 
-    hash = hash_bytes(hash, &message.port, sizeof message.port);
-    if (message.path_len == 0)
-        hash = hash_bytes(hash, &message.number, sizeof message.number);
-    hash = hash_bytes(hash, message.path, message.path_len);
+    hash = hash_bytes(hash, &m->port, sizeof m->port);
+    if (m->path_len == 0)
+        hash = hash_bytes(hash, &m->number, sizeof m->number);
+    hash = hash_bytes(hash, m->path, m->path_len);
     for (uint32_t i = (uint32_t)hash % SLOTS;; i = (i + 1) % SLOTS) {
-        struct slot *s = &records.slots[i];
+        struct slot *s = &r->slots[i];
 
         if (s->id && s->hash != hash)
             continue;
@@ -56,89 +73,110 @@ static bool count_record(void)
             s->count++;
             return false;
         }
-        if (records.records == WATCH_MAX_RECORDS) {
-            records.dropped++;
+        if (!new_id(&r->message.id)) {
+            r->dropped++;
             return false;
         }
-        *s = (struct slot){ hash, 1, ++records.records };
-        message.id = s->id;
+        *s = (struct slot){ hash, 1, r->message.id };
         return true;
     }
 }
 
 /* The program's name: the last part of what it runs. */
-static void set_process(const struct notice *n)
+static void set_process(struct recorder *r)
 {
-    static char link[TEXT_MAX], path[TEXT_MAX];
+    char *to = r->message.process;
 
-    (void)look_process(link, n, "/exe");
-    long len = TRY4(__NR_readlinkat, SYS_AT_FDCWD, link, path, TEXT_MAX - 1);
-    memset(message.process, 0, sizeof message.process);
+    r->link[0] = '\0';
+    (void)text_append(r->link, sizeof r->link, "/proc/");
+    (void)text_append_u64(r->link, sizeof r->link, (uint32_t)r->message.pid);
+    (void)text_append(r->link, sizeof r->link, "/exe");
+    long len = TRY4(__NR_readlinkat, SYS_AT_FDCWD, r->link, r->exe, sizeof r->exe - 1);
+    memset(to, 0, sizeof r->message.process);
     if (len <= 0)
         return;
-    path[len] = '\0';
-    const char *name = path;
-    for (const char *s = path; *s; s++)
+    r->exe[len] = '\0';
+    const char *name = r->exe;
+    for (const char *s = r->exe; *s; s++)
         if (*s == '/')
             name = s + 1;
-    (void)text_append(message.process, sizeof message.process, name);
+    (void)text_append(to, sizeof r->message.process, name);
 }
 
-bool record_may_look(void)
+bool record_may_look(struct recorder *r)
 {
     struct __kernel_timespec t = { 0 };
 
     (void)TRY2(__NR_clock_gettime, 6 /* CLOCK_MONOTONIC_COARSE */, &t);
-    if (t.tv_sec != records.second)
-        records.looks = 0;
-    records.second = t.tv_sec;
-    if (records.looks++ < LOOKS_PER_SECOND)
+    if (t.tv_sec != r->second)
+        r->looks = 0;
+    r->second = t.tv_sec;
+    if (r->looks++ < LOOKS_PER_SECOND)
         return true;
-    records.dropped++;
+    r->dropped++;
     return false;
 }
 
-void record_tell(const struct notice *n, uint32_t flags, uint32_t port, const void *path,
-                 size_t len)
+void record_drop(struct recorder *r)
 {
-    message.kind = STATUS_VIOLATION;
-    message.number = (uint32_t)n->number;
-    message.flags = flags | (len > sizeof message.path ? WATCH_CUT : 0);
-    message.pid = (int32_t)n->pid;
-    message.port = port;
-    message.path_len = (uint32_t)MIN_OF(len, sizeof message.path);
-    memcpy(message.path, path, message.path_len);
-    if (!count_record())
+    r->dropped++;
+}
+
+void record_tell(struct recorder *r, const struct notice *n, uint32_t flags, uint32_t port,
+                 const void *path, size_t len)
+{
+    struct watch_msg *m = &r->message;
+
+    m->kind = STATUS_VIOLATION;
+    m->number = (uint32_t)n->number;
+    m->flags = flags | (len > sizeof m->path ? WATCH_CUT : 0);
+    m->pid = (int32_t)n->pid;
+    m->port = port;
+    m->path_len = (uint32_t)MIN_OF(len, sizeof m->path);
+    memcpy(m->path, path, m->path_len);
+    if (!count_record(r))
         return;
-    set_process(n);
-    if (!report_bytes(&message, WATCH_MSG_HEAD + message.path_len))
-        records.dropped++;
+    set_process(r);
+    if (!report_bytes(m, WATCH_MSG_HEAD + m->path_len))
+        r->dropped++;
 }
 
 void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len)
 {
-    if (record_may_look())
-        record_tell(n, flags, 0, path, len);
+    if (record_may_look(&record_calls))
+        record_tell(&record_calls, n, flags, 0, path, len);
 }
 
-void watch_end(void)
+static void send_counts(const struct watch_counts *c)
+{
+    if (c->count || c->dropped)
+        (void)report_bytes(c, offsetof(struct watch_counts, list) + c->count * sizeof c->list[0]);
+}
+
+static void tell_counts(const struct recorder *r)
 {
     static struct watch_counts counts;
 
     counts.kind = STATUS_COUNTS;
-    counts.dropped = records.dropped;
+    counts.count = 0;
+    counts.dropped = r->dropped;
     for (uint32_t i = 0; i < SLOTS; i++) {
-        if (records.slots[i].count < 2)
+        if (r->slots[i].count < 2)
             continue;
-        counts.list[counts.count++] = (struct watch_count){ .id = records.slots[i].id,
-                                                            .count = records.slots[i].count };
+        counts.list[counts.count++] = (struct watch_count){ .id = r->slots[i].id,
+                                                            .count = r->slots[i].count };
         if (counts.count < WATCH_COUNTS_MAX)
             continue;
-        (void)report_bytes(&counts, sizeof counts);
+        send_counts(&counts);
         counts.count = 0;
         counts.dropped = 0;
     }
-    if (counts.count || counts.dropped)
-        (void)report_bytes(&counts, offsetof(struct watch_counts, list) +
-                                        counts.count * sizeof counts.list[0]);
+    send_counts(&counts);
+}
+
+/* Nothing runs any more that could be told about. */
+void watch_end(void)
+{
+    tell_counts(&record_calls);
+    tell_counts(&record_reads);
 }

@@ -221,6 +221,6 @@ long view_prepare(struct launch *l)
         l->source_fd = (int)r;
     }
     if (r >= 0)
-        r = SYS3(__NR_mkdirat, l->source_fd, "d", 0);
-    return r < 0 ? r : SYS4(__NR_mknodat, l->source_fd, "f", S_IFREG, 0);
+        r = SYS3(__NR_mkdirat, l->source_fd, MASK_DIR_NAME, 0);
+    return r < 0 ? r : SYS4(__NR_mknodat, l->source_fd, MASK_FILE_NAME, S_IFREG, 0);
 }

@@ -134,6 +134,13 @@ long file_identify_at(int dirfd, const char *name, struct file_id *ret)
     return identify(dirfd, name, SYS_AT_NOFOLLOW, ret);
 }
 
+long file_identify_cached_at(int dirfd, const char *name, struct file_id *ret)
+{
+    const int dont_sync = 0x4000; /* AT_STATX_DONT_SYNC */
+
+    return identify(dirfd, name, SYS_AT_NOFOLLOW | SYS_AT_EMPTY_PATH | dont_sync, ret);
+}
+
 long file_write(int dirfd, const char *path, const char *text)
 {
     long fd = SYS4(__NR_openat, dirfd, path, SYS_O_WRONLY | SYS_O_CLOEXEC, 0);

@@ -12,6 +12,18 @@
 
 #define DEV_NODE_COUNT 6
 
+/* The plain masks in the common tmpfs. */
+#define MASK_DIR_NAME  "d"
+#define MASK_FILE_NAME "f"
+#define MASK_KINDS     2 /* directories, files */
+
+/* The source of all masks of one kind that tell who looked (masks.c). */
+struct mask_teller {
+    int device; /* of FUSE; -1: there is none, and plain masks take its place */
+    int tree;   /* its file system, while mounts are made */
+    struct file_id id;
+};
+
 struct launch {
     struct plan plan;
     uint8_t *memory; /* for steps; never released */
@@ -33,6 +45,9 @@ struct launch {
     uint32_t umask_bits; /* the caller's; the steps work without one */
     /* Made while the plan is still being made (view_prepare): what every view has. */
     int dev_nodes[DEV_NODE_COUNT], devpts_fd, proc_fd, source_fd;
+
+    struct mask_teller tellers[MASK_KINDS];
+    bool reads; /* they are served */
 
     int netns_helper;  /* its pid; 0: none (any more) */
     long netns_result; /* what it leaves: a descriptor of the namespace, or -errno */
@@ -67,6 +82,10 @@ long streams_renew(struct launch *l);           /* in the view: devices of its o
 void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
+uint32_t mask_kind(const struct mount_op *op); /* of the tellers */
+long masks_open(struct launch *l);
+long masks_attach(struct launch *l);
+long masks_keep(struct launch *l);
 /* A program that covers op->path, detached. */
 long wrap_make(struct launch *l, const struct mount_op *op, uint32_t number);
 long dev_mount(struct launch *l, const struct mount_op *op);
@@ -101,13 +120,12 @@ long notify_give(int listener, const struct notice *n, int fd, bool cloexec);
 long notify_replace(int listener, const struct notice *n, int fd, uint32_t place, bool cloexec);
 /* Memory of the waiting process: bytes that were there, or -errno. */
 long notify_read(const struct notice *n, uint64_t address, void *to, size_t size);
-/* … a string: its length, or -errno; what does not end within size bytes is -ENAMETOOLONG. */
-long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t size);
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE
 #define LAUNCH_FD_INPUT   (LAUNCH_FD_FREE + 1)
-#define LAUNCH_FD_CWD     (LAUNCH_FD_FREE + 2) /* the last one */
+#define LAUNCH_FD_MASKS   (LAUNCH_FD_FREE + 2)           /* one of each kind */
+#define LAUNCH_FD_CWD     (LAUNCH_FD_MASKS + MASK_KINDS) /* the last one */
 
 /* Mount helpers (linux/mountapi.c). Descriptors or -errno. */
 long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr);

@@ -31,11 +31,12 @@ struct view {
     const char *parent; /* of the path looked at last: its neighbours come next */
     size_t parent_len;
     int parent_fd;
-    struct file_id mask_dir, mask_file;
+    struct file_id plain[MASK_KINDS]; /* masks */
     int *trees; /* per operation: the detached copy, later the mount; or one of TREE_* */
     int mask_fd;
     const char *sibling; /* a mask in parent, by its name there; NULL: none … */
     uint32_t sibling_kind;
+    bool sibling_tells;
     bool entered;    /* … and we are in parent */
     int cwd;         /* where we were before */
     bool holds_made; /* the host has made the placeholders */
@@ -50,6 +51,12 @@ static bool op_is_bind(const struct mount_op *op)
 static bool op_is_mask(const struct mount_op *op)
 {
     return op->kind == MOUNT_MASK_DIR || op->kind == MOUNT_MASK_FILE;
+}
+
+/* The mask is one of those that tell who looked. */
+static bool mask_tells(const struct view *v, const struct mount_op *op)
+{
+    return (op->flags & MOUNT_TELLS) && v->l->tellers[mask_kind(op)].device >= 0;
 }
 
 /* fd, if it is what was planned. An op without an inode (a placeholder, our own tmpfs) takes
@@ -165,7 +172,7 @@ static long take_copies(struct view *v)
  * One tmpfs is the source of everything that is ours and read-only in the end: an empty directory
  * "d" and an empty file "f" without any permission for masks, and a directory for each sealed cover
  * and /dev. It has to lie somewhere in the view to be copied from: below the new /dev. Masks are
- * copied from a second, read-only mount of it.
+ * copied from a second, read-only mount of it, or from what is mounted on them (masks.c).
  */
 static long attach_source(struct view *v)
 {
@@ -182,9 +189,11 @@ static long attach_source(struct view *v)
     v->mask_fd = (int)mask;
     r = mountapi_set((int)mask, VIEW_ATTRS | MOUNT_ATTR_NOEXEC, false);
     if (r >= 0)
-        r = file_identify_at((int)mask, "d", &v->mask_dir);
+        r = file_identify_at((int)mask, MASK_DIR_NAME, &v->plain[0]);
     if (r >= 0)
-        r = file_identify_at((int)mask, "f", &v->mask_file);
+        r = file_identify_at((int)mask, MASK_FILE_NAME, &v->plain[1]);
+    if (r >= 0)
+        r = masks_attach(v->l);
     return r < 0 ? r : mountapi_attach((int)mask, (int)dev);
 }
 
@@ -259,8 +268,15 @@ static bool enter_parent(struct view *v)
  */
 static bool mask_from_sibling(struct view *v, const struct mount_op *op, const char *name)
 {
-    return op_is_mask(op) && v->sibling && v->sibling_kind == op->kind && enter_parent(v) &&
+    return op_is_mask(op) && v->sibling && v->sibling_kind == op->kind &&
+           v->sibling_tells == mask_tells(v, op) && enter_parent(v) &&
            TRY5(__NR_mount, v->sibling, name, 0, MS_BIND_FLAG, 0) == 0;
+}
+
+static long clone_mask(const struct view *v, const struct mount_op *op)
+{
+    return mountapi_clone_at(mask_tells(v, op) ? v->l->source_fd : v->mask_fd,
+                             op->kind == MOUNT_MASK_DIR ? MASK_DIR_NAME : MASK_FILE_NAME);
 }
 
 /*
@@ -284,8 +300,7 @@ static long apply_on_name(struct view *v, uint32_t i)
         return 0;
     }
     bool mask = op_is_mask(op);
-    long tree = mask ? mountapi_clone_at(v->mask_fd, op->kind == MOUNT_MASK_DIR ? "d" : "f")
-                     : mountapi_clone_at((int)parent, name);
+    long tree = mask ? clone_mask(v, op) : mountapi_clone_at((int)parent, name);
     long r = tree < 0 || mask ? tree : mountapi_set((int)tree, MOUNT_ATTR_RDONLY, false);
     if (r >= 0) {
         r = mountapi_attach_at((int)tree, (int)parent, name);
@@ -301,6 +316,7 @@ static long apply_on_name(struct view *v, uint32_t i)
     if (r >= 0 && mask && v->parent_fd >= 0) {
         v->sibling = name;
         v->sibling_kind = op->kind;
+        v->sibling_tells = mask_tells(v, op);
     }
     return r;
 }
@@ -428,8 +444,8 @@ static long verify_want(const struct view *v, uint32_t i, struct file_id *ret)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
 
-    if (op->kind == MOUNT_MASK_DIR || op->kind == MOUNT_MASK_FILE) {
-        *ret = op->kind == MOUNT_MASK_DIR ? v->mask_dir : v->mask_file;
+    if (op_is_mask(op)) {
+        *ret = mask_tells(v, op) ? v->l->tellers[mask_kind(op)].id : v->plain[mask_kind(op)];
         ret->mount = 0; /* each mask is a mount of its own */
         return 0;
     }
@@ -448,7 +464,10 @@ static long verify_op(struct view *v, uint32_t i)
     long r = verify_want(v, i, &want);
     const char *name;
     long parent = r < 0 ? r : view_parent(v, op->path, &name);
-    r = parent < 0 ? parent : file_identify_at((int)parent, name, &got);
+    if (parent >= 0 && mask_tells(v, op))
+        r = file_identify_cached_at((int)parent, name, &got);
+    else
+        r = parent < 0 ? parent : file_identify_at((int)parent, name, &got);
     if (r == -EACCES && (op->flags & MOUNT_CWD))
         return 0; /* cannot be looked up by name at all, so cannot be swapped by name either */
     if (r < 0)
@@ -475,9 +494,9 @@ static long open_start(struct view *v)
 }
 
 /*
- * All at once: there may be thousands. Only the start directory and the caller's input stay, in
- * places of their own. Not part of mount_view, because the network's helper may still be using
- * descriptors of its own then.
+ * All at once: there may be thousands. Only the start directory, the caller's input and the devices
+ * of masks stay, in places of their own. Not part of mount_view, because the network's helper may
+ * still be using descriptors of its own then.
  */
 long mount_close(struct launch *l)
 {
@@ -494,7 +513,8 @@ long mount_close(struct launch *l)
             return r;
         l->input_fd = LAUNCH_FD_INPUT;
     }
-    return SYS3(__NR_close_range, LAUNCH_FD_CWD + 1, ~0u, 0);
+    long r = masks_keep(l);
+    return r < 0 ? r : SYS3(__NR_close_range, LAUNCH_FD_CWD + 1, ~0u, 0);
 }
 
 /*
@@ -529,6 +549,8 @@ long mount_view(struct launch *l)
     if (r >= 0)
         r = take_copies(&v);
     view_changed(&v, "/");
+    if (r >= 0)
+        r = masks_open(l);
     if (r >= 0) {
         l->object = "/";
         r = mountapi_close_view(); /* (2) */

@@ -190,6 +190,8 @@ long file_identify(int fd, struct file_id *ret);
 /* The same by one name below dirfd, which may be a symlink itself: for looking again, not for
  * opening. */
 long file_identify_at(int dirfd, const char *name, struct file_id *ret);
+/* … by what the kernel knows without asking the file system; name "": dirfd itself. */
+long file_identify_cached_at(int dirfd, const char *name, struct file_id *ret);
 /* Writes text to an existing file relative to dirfd. */
 long file_write(int dirfd, const char *path, const char *text);
 void file_close(int fd);

@@ -263,6 +263,7 @@ static void code_plan(struct coder *c, struct plan *p)
     code_strings(c, &p->word_count, &p->words);
     code_u32(c, &p->named);
     code_enum(c, &p->watch, WATCH_LEVEL_COUNT);
+    code_u32(c, &p->reads);
     code_filter(c, &p->filter);
     code_filter(c, &p->watch_filter);
     code_filter(c, &p->init_filter);

@@ -179,7 +179,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     options.relayed = relayed; /* without a listener: offline */
     if (options.watch || relayed)
         seccomp_program(&options, &plan->watch_filter);
-    seccomp_init_program(options.named, &plan->init_filter);
+    plan->reads = plan->watch == WATCH_FULL; /* learning sees every open */
 }
 
 void plan_go_offline(const struct policy *policy, struct plan *plan)
@@ -193,6 +193,7 @@ void plan_go_offline(const struct policy *policy, struct plan *plan)
 
     plan->proxied = plan->publishes = 0;
     plan->watch = WATCH_OFF; /* its filter would let the calls through */
+    plan->reads = 0;
     seccomp_program(&options, &plan->filter);
 }
 
@@ -239,6 +240,7 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
     }
     if (r == ABX_OK)
         r = mounts_compile(policy, facts, arena, plan, err);
+    seccomp_init_program(plan->named, plan->reads, &plan->init_filter);
     if (request->backend != BACKEND_NATIVE)
         plan->hold_count = 0; /* names that must stay absent: what is above them grants nothing */
     if (r == ABX_OK)

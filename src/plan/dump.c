@@ -81,7 +81,7 @@ static const struct {
 } mount_flags[] = {
     { MOUNT_SEAL, "sealed" },   { MOUNT_EARLY, "early" },       { MOUNT_OPTIONAL, "optional" },
     { MOUNT_CWD, "cwd" },       { MOUNT_WRITABLE, "writable" }, { MOUNT_HELD, "held" },
-    { MOUNT_SOCKET, "socket" }, { MOUNT_LINKED, "symlink" },
+    { MOUNT_SOCKET, "socket" }, { MOUNT_LINKED, "symlink" },    { MOUNT_TELLS, "tells" },
 };
 
 static void put_escaped(struct buf *b, const char *s)

@@ -17,6 +17,7 @@
 int32_t limits_compile(const struct policy *policy, const struct facts *facts, struct arena *arena,
                        struct plan *plan, abx_error **err)
 {
+    const uint32_t own = plan->reads ? 1 : 0; /* the thread of pid 1 that serves masks */
     const struct {
         uint32_t resource;
         uint64_t value; /* 0: none */
@@ -25,7 +26,8 @@ int32_t limits_compile(const struct policy *policy, const struct facts *facts, s
         { RLIMIT_NOFILE, policy->max_fds },
         { RLIMIT_DATA, policy->max_memory },
         { RLIMIT_CPU, policy->max_cpu_seconds },
-        { RLIMIT_NPROC, facts->is_root ? 0 : policy->max_processes },
+        { RLIMIT_NPROC,
+          facts->is_root || !policy->max_processes ? 0 : policy->max_processes + own },
     };
     struct plan_limit *limits = arena_alloc(arena, ARRAY_LEN(table), sizeof *limits);
 
@@ -36,6 +38,6 @@ int32_t limits_compile(const struct policy *policy, const struct facts *facts, s
             limits[plan->limit_count++] = (struct plan_limit){ table[i].resource, table[i].value };
     plan->limits = limits;
     if (policy->max_processes && policy->max_processes < LIMITS_MAX_PIDS - LIMITS_RESERVED_PIDS)
-        plan->pid_max = (uint32_t)policy->max_processes + LIMITS_RESERVED_PIDS;
+        plan->pid_max = (uint32_t)policy->max_processes + LIMITS_RESERVED_PIDS + own;
     return ABX_OK;
 }

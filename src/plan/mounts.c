@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "plan/nodes.h"
 #include "plan/protocol.h"
+#include "plan/regions.h"
 #include "plan/wraps.h"
 
 #define TMP_DEFAULT_BYTES (UINT64_C(2) << 30)
@@ -30,30 +31,23 @@
 
 enum region_state { REGION_OPEN, REGION_WRITABLE, REGION_HIDDEN, REGION_PRIVATE, REGION_SYSTEM };
 
-struct region {
-    const char *path;
-    enum region_state state;
-    uint32_t uncapped, cap; /* enum access */
-    uint32_t mask;          /* HIDDEN: the MASK_DIR that may have to become a tmpfs */
-    bool is_root;           /* a writable root */
-};
-
 struct walk {
     const struct policy *policy;
     const struct facts *facts;
     struct arena *arena;
     abx_error **err;
     bool failed;             /* out of memory */
+    bool hides;              /* somebody hides something that is not hidden by default */
     struct mount_op nowhere; /* written to when out of memory, never read */
 
     struct mount_op *ops;
     struct landlock_rule *rules;
-    struct region *regions;
+    struct regions regions;
     const char **mounted; /* what is a mount, a pin or a made directory, above the current node */
     const char **held;    /* placeholders */
     uint32_t *wraps;      /* the operation of each target; NO_OP: hidden, so not covered */
     size_t op_count, op_room, rule_count, rule_room;
-    size_t region_count, region_room, mounted_count, mounted_room, held_count, held_room;
+    size_t mounted_count, mounted_room, held_count, held_room;
 };
 
 /* Room for one more item in a growing array of the arena. */
@@ -111,15 +105,15 @@ static const char *last_mounted(const struct walk *w)
     return w->mounted_count ? w->mounted[w->mounted_count - 1] : "/";
 }
 
-static void add_region(struct walk *w, struct region region)
+static void add_region(struct walk *w, const struct region *region)
 {
-    if (GROW(w, regions, region_count, region_room))
-        w->regions[w->region_count++] = region;
+    if (!regions_push(&w->regions, w->arena, region))
+        w->failed = true;
 }
 
-static struct region *here(struct walk *w)
+static struct region *here(const struct walk *w)
 {
-    return &w->regions[w->region_count - 1];
+    return regions_top(&w->regions);
 }
 
 static uint32_t region_access(const struct region *r)
@@ -129,11 +123,10 @@ static uint32_t region_access(const struct region *r)
     return r->state == REGION_WRITABLE ? ACCESS_RW : ACCESS_EXCLUDE;
 }
 
-/* Drops what does not lie above path. The first region, "/", stays. */
-static void leave_regions(struct walk *w, const char *path)
+/* Drops what does not lie above path. */
+static void leave(struct walk *w, const char *path)
 {
-    while (w->region_count > 1 && !path_is_beneath(path, here(w)->path))
-        w->region_count--;
+    regions_leave(&w->regions, path);
     while (w->mounted_count && !path_is_beneath(path, last_mounted(w)))
         w->mounted_count--;
 }
@@ -220,49 +213,33 @@ static void bind_node(struct walk *w, const struct node *n, uint32_t access)
     add_mounted(w, n->path);
 }
 
-static void mask_node(struct walk *w, const struct node *n)
+/* Programs look into /sys for what they may use; that it is hidden concerns nobody. */
+static void mask_node(struct walk *w, const struct node *n, const struct policy_rule *rule)
 {
     add_pins(w, n->path, n->why);
     struct mount_op *op = add_op(w, n->is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE, n->path, n->why);
     op->dev = n->dev;
     op->ino = n->ino;
+    op->flags = str_eq(n->path, "/sys") ? 0 : MOUNT_TELLS;
+    w->hides = w->hides || (rule && rule->origin != ORIGIN_BUILTIN);
     add_mounted(w, n->path);
-}
-
-static bool name_counts(const struct walk *w, const char *name_root)
-{
-    if (!name_root)
-        return true;
-    for (size_t i = w->region_count; i-- > 0;)
-        if (w->regions[i].is_root && str_eq(w->regions[i].path, name_root))
-            return true;
-    return false;
 }
 
 static void visit_rule(struct walk *w, const struct node *n)
 {
-    struct region *r = here(w);
-    struct region new = *r;
-    bool counts = name_counts(w, n->name_root);
-    const struct policy_rule *rule = counts ? n->rule : n->without;
-    bool protects = rule && (rule->flags & RULE_PROTECT) && !n->without;
+    const struct region *r = here(w);
+    const struct policy_rule *rule;
+    struct region new;
 
-    if (!n->exists || (!counts && !rule))
+    if (!regions_open(&w->regions, n, &new, &rule))
         return;
-    new.path = n->path;
-    if (n->kind == NODE_RULE && rule)
-        new.uncapped = protects ? MIN_OF(rule->access, r->uncapped) : rule->access;
-    new.cap = MIN_OF(r->cap, n->cap);
-
-    uint32_t access = MIN_OF(new.uncapped, new.cap);
-
+    uint32_t access = new.access;
     bool socket = access == ACCESS_RO && rule && (rule->flags & RULE_SOCKET);
 
-    new.is_root = access == ACCESS_RW &&rule && rule->access == ACCESS_RW;
     if ((access != region_access(r) || socket) && n->path[1] && r->state != REGION_SYSTEM) {
         new.mask = NO_OP;
         if (access == ACCESS_EXCLUDE) {
-            mask_node(w, n);
+            mask_node(w, n, rule);
             new.state = REGION_HIDDEN;
             new.mask = (uint32_t)w->op_count - 1;
         } else {
@@ -272,7 +249,7 @@ static void visit_rule(struct walk *w, const struct node *n)
             new.state = access == ACCESS_RW ? REGION_WRITABLE : REGION_OPEN;
         }
     }
-    add_region(w, new);
+    add_region(w, &new);
 }
 
 static uint64_t tmp_bytes(const struct policy *p)
@@ -304,7 +281,7 @@ static void visit_cover(struct walk *w, const struct node *n)
 
     new.path = n->path;
     new.state = n->place == PLACE_PROC || n->place == PLACE_DEV ? REGION_SYSTEM : REGION_PRIVATE;
-    new.uncapped = ACCESS_EXCLUDE;
+    new.access = new.uncapped = ACCESS_EXCLUDE;
     new.mask = NO_OP;
     new.is_root = false;
     if (here(w)->state == REGION_HIDDEN || here(w)->state == REGION_PRIVATE)
@@ -339,7 +316,7 @@ static void visit_cover(struct walk *w, const struct node *n)
         break;
     }
     add_mounted(w, n->path);
-    add_region(w, new);
+    add_region(w, &new);
 }
 
 static void visit_hold(struct walk *w, const struct node *n)
@@ -347,7 +324,7 @@ static void visit_hold(struct walk *w, const struct node *n)
     struct region new = *here(w);
 
     if (here(w)->state != REGION_WRITABLE || str_eq(last_mounted(w), n->path) ||
-        !name_counts(w, n->name_root))
+        !regions_name_counts(&w->regions, n->name_root))
         return;
     add_pins(w, n->path, n->why);
     add_op(w, MOUNT_BIND_RO, n->path, n->why)->flags = MOUNT_HELD;
@@ -356,9 +333,9 @@ static void visit_hold(struct walk *w, const struct node *n)
         w->held[w->held_count++] = n->path;
     new.path = n->path;
     new.state = REGION_OPEN;
-    new.uncapped = ACCESS_RO;
+    new.access = new.uncapped = ACCESS_RO;
     new.is_root = false;
-    add_region(w, new);
+    add_region(w, &new);
 }
 
 static void visit_pin(struct walk *w, const struct node *n)
@@ -416,7 +393,7 @@ static int32_t visit_cwd(struct walk *w, const struct node *n)
 
 static int32_t visit(struct walk *w, const struct node *n)
 {
-    leave_regions(w, n->path);
+    leave(w, n->path);
     switch (n->kind) {
     case NODE_RULE:
     case NODE_TOP:
@@ -494,6 +471,14 @@ static int32_t make_holds(struct walk *w, struct plan *plan)
     return ABX_OK;
 }
 
+/* Masks that tell cost a run something: only for who asked for one. */
+static void choose_masks(struct walk *w, struct plan *plan)
+{
+    plan->reads = plan->reads && w->hides;
+    for (size_t i = 0; i < w->op_count && !plan->reads; i++)
+        w->ops[i].flags &= ~MOUNT_TELLS;
+}
+
 static int32_t check_counts(const struct walk *w, abx_error **err)
 {
     size_t held = 0;
@@ -533,11 +518,12 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
     w.ops = arena_alloc(arena, w.op_room, sizeof *w.ops);
     if (!w.ops)
         return err_nomem(err);
-    add_region(&w, (struct region){ .path = "/",
-                                    .state = REGION_OPEN,
-                                    .uncapped = ACCESS_RO,
-                                    .cap = ACCESS_RW,
-                                    .mask = NO_OP });
+    add_region(&w, &(struct region){ .path = "/",
+                                     .access = ACCESS_RO,
+                                     .uncapped = ACCESS_RO,
+                                     .cap = ACCESS_RW,
+                                     .state = REGION_OPEN,
+                                     .mask = NO_OP });
     add_rule(&w, GRANT_READ, 0, "/");
     for (size_t i = 0; i < count && r == ABX_OK && !w.failed; i++)
         r = visit(&w, &nodes[i]);
@@ -550,6 +536,7 @@ int32_t mounts_compile(const struct policy *policy, const struct facts *facts, s
     r = check_counts(&w, err);
     if (r != ABX_OK)
         return r;
+    choose_masks(&w, plan);
     plan->mounts = w.ops;
     plan->mount_count = (uint32_t)w.op_count;
     plan->rules = w.rules;

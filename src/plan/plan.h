@@ -65,9 +65,10 @@ enum mount_kind {
 #define MOUNT_OPTIONAL 0x4u /* a path that is gone by now is not an error */
 #define MOUNT_CWD      0x8u /* BIND_RW: the source is the launcher's working directory */
 #define MOUNT_WRITABLE 0x10u
-#define MOUNT_HELD     0x20u /* BIND_RO: a placeholder that the host makes for the run */
-#define MOUNT_SOCKET   0x40u /* BIND_RO: a socket of the host that pid 1 connects (named) */
-#define MOUNT_LINKED   0x80u /* PIN: the entry is a symlink */
+#define MOUNT_HELD     0x20u  /* BIND_RO: a placeholder that the host makes for the run */
+#define MOUNT_SOCKET   0x40u  /* BIND_RO: a socket of the host that pid 1 connects (named) */
+#define MOUNT_LINKED   0x80u  /* PIN: the entry is a symlink */
+#define MOUNT_TELLS    0x100u /* MASK_*: says who looked, if it can (reads) */
 
 struct mount_op {
     uint32_t kind; /* enum mount_kind */
@@ -172,7 +173,8 @@ struct plan {
     const char *profile; /* macOS: the Seatbelt text, NULL elsewhere; likewise */
     const char *tmp;     /* … and where its temporary files are; NULL: a directory of the run */
     uint32_t named;      /* 1: Unix sockets are made by pid 1; those of MOUNT_SOCKET only */
-    uint32_t watch; /* enum watch_level (watch.h): with watch_filter, if it can; as if relayed */
+    uint32_t watch;      /* enum watch_level (watch.h): with watch_filter, if it can */
+    uint32_t reads;      /* 1: masks tell who looked, if they can */
     struct plan_filter filter; /* of the command */
     struct plan_filter watch_filter;
     struct plan_filter init_filter; /* of pid 1 */

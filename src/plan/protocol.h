@@ -105,15 +105,17 @@ enum status_kind {
     STATUS_KIND_COUNT,
 };
 
-/* Whether the command's filter asks pid 1, and about what. */
-enum started_with { STARTED_ALONE, STARTED_WATCHED, STARTED_RELAYED };
-
 #define STATUS_TEXT_MAX 480
+
+/* What the monitor sees: watched calls; refused reads. What else pid 1 is asked: connections. */
+#define STATUS_WATCHED 1
+#define STATUS_READS   2
+#define STATUS_RELAYED 4
 
 struct status_msg {
     uint32_t kind;
     int32_t err;     /* errno */
-    int32_t value;   /* STARTED: enum started_with */
+    int32_t value;   /* STARTED: STATUS_WATCHED, STATUS_READS, STATUS_RELAYED */
     uint32_t layers; /* STARTED: layers in force */
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */
     uint32_t text_len;

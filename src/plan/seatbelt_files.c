@@ -25,6 +25,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/nodes.h"
+#include "plan/regions.h"
 #include "plan/seatbelt_text.h"
 #include "policy/precedence.h"
 #include "policy/presets.h"
@@ -33,12 +34,6 @@
 #define WRITE_OPS  "file-write*"
 #define TMP_FILTER "(subpath (param \"" SEATBELT_PARAM_TMP "\"))"
 
-struct region {
-    const char *path;
-    uint32_t access, uncapped, cap; /* enum access */
-    bool is_root;                   /* a writable root */
-};
-
 struct pattern {
     const struct pattern_fact *fact;
     struct glob_parts parts;
@@ -46,9 +41,8 @@ struct pattern {
 
 struct walk {
     struct seatbelt *s;
-    struct region *regions; /* those above the current node; the first one is "/" */
-    size_t region_count;
-    const char **pinned; /* the pins above the current node */
+    struct regions regions; /* those above the current node */
+    const char **pinned;    /* the pins above the current node */
     size_t pinned_count;
     struct buf pins; /* the last section, while it grows */
     struct pattern *patterns;
@@ -98,27 +92,31 @@ static int32_t make_facts(const struct seatbelt *s, struct facts *ret)
     return ABX_OK;
 }
 
-static struct region *here(struct walk *w)
+static const struct region *here(const struct walk *w)
 {
-    return &w->regions[w->region_count - 1];
+    return regions_top(&w->regions);
+}
+
+static void add_region(struct walk *w, const struct region *region)
+{
+    if (!regions_push(&w->regions, w->s->arena, region))
+        w->s->code = err_nomem(w->s->err);
 }
 
 /* Drops what does not lie above path. */
 static void leave(struct walk *w, const char *path)
 {
-    while (w->region_count > 1 && !path_is_beneath(path, here(w)->path))
-        w->region_count--;
+    regions_leave(&w->regions, path);
     while (w->pinned_count && !path_is_beneath(path, w->pinned[w->pinned_count - 1]))
         w->pinned_count--;
 }
 
 static uint32_t access_above(const struct walk *w, const char *path)
 {
-    size_t i = w->region_count;
+    struct regions above = w->regions;
 
-    while (i > 1 && !path_is_beneath(path, w->regions[i - 1].path))
-        i--;
-    return w->regions[i - 1].access;
+    regions_leave(&above, path);
+    return regions_top(&above)->access;
 }
 
 /* ---- what must stay in its place ---- */
@@ -307,46 +305,26 @@ static void put_access(struct walk *w, const char *path, uint32_t access, const 
     put_patterns(w, path, access, false);
 }
 
-static bool name_counts(const struct walk *w, const char *name_root)
-{
-    if (!name_root)
-        return true;
-    for (size_t i = w->region_count; i-- > 0;)
-        if (w->regions[i].is_root && str_eq(w->regions[i].path, name_root))
-            return true;
-    return false;
-}
-
-static void enter(struct walk *w, struct region region, const char *why)
+static void enter(struct walk *w, const struct region *region, const char *why)
 {
     uint32_t above = here(w)->access;
 
-    if (region.access < above)
-        pin_above(w, region.path, false, why);
-    else if (region.access == ACCESS_RW && above != ACCESS_RW)
-        pin_above(w, region.path, true, why);
-    if (region.access != above || patterns_touch(w, region.path))
-        put_access(w, region.path, region.access, why);
-    w->regions[w->region_count++] = region;
+    if (region->access < above)
+        pin_above(w, region->path, false, why);
+    else if (region->access == ACCESS_RW && above != ACCESS_RW)
+        pin_above(w, region->path, true, why);
+    if (region->access != above || patterns_touch(w, region->path))
+        put_access(w, region->path, region->access, why);
+    add_region(w, region);
 }
 
 static void visit_rule(struct walk *w, const struct node *n)
 {
-    const struct region *r = here(w);
-    struct region new = *r;
-    bool counts = name_counts(w, n->name_root);
-    const struct policy_rule *rule = counts ? n->rule : n->without;
-    bool protects = rule && (rule->flags & RULE_PROTECT) && !n->without;
+    const struct policy_rule *rule;
+    struct region new;
 
-    if (!n->exists || (!counts && !rule))
-        return;
-    new.path = n->path;
-    if (rule)
-        new.uncapped = protects ? MIN_OF(rule->access, r->uncapped) : rule->access;
-    new.cap = MIN_OF(r->cap, n->cap);
-    new.access = MIN_OF(new.uncapped, new.cap);
-    new.is_root = new.access == ACCESS_RW &&rule && rule->access == ACCESS_RW;
-    enter(w, new, n->why);
+    if (regions_open(&w->regions, n, &new, &rule))
+        enter(w, &new, n->why);
 }
 
 static void visit_cover(struct walk *w, const struct node *n)
@@ -358,7 +336,7 @@ static void visit_cover(struct walk *w, const struct node *n)
     new.path = n->path;
     new.access = new.uncapped = ACCESS_EXCLUDE;
     new.is_root = false;
-    enter(w, new, "tmp is private");
+    enter(w, &new, "tmp is private");
 }
 
 /* A name that must stay absent, however it is spelled. */
@@ -368,7 +346,7 @@ static void visit_hold(struct walk *w, const struct node *n)
     struct region new = *here(w);
     _buf_ struct buf regex = { 0 }, filter = { 0 };
 
-    if (here(w)->access != ACCESS_RW || !name_counts(w, n->name_root) ||
+    if (here(w)->access != ACCESS_RW || !regions_name_counts(&w->regions, n->name_root) ||
         str_eq(here(w)->path, n->path))
         return;
     pin_above(w, n->path, false, n->why);
@@ -387,7 +365,7 @@ static void visit_hold(struct walk *w, const struct node *n)
     new.path = n->path;
     new.access = new.uncapped = ACCESS_RO;
     new.is_root = false;
-    w->regions[w->region_count++] = new;
+    add_region(w, &new);
 }
 
 static int32_t visit(struct walk *w, const struct node *n)
@@ -422,7 +400,10 @@ static int32_t walk_nodes(struct walk *w, const struct node *nodes, size_t count
     struct seatbelt *s = w->s;
     int32_t code = ABX_OK;
 
-    w->regions[w->region_count++] = (struct region){ "/", ACCESS_RO, ACCESS_RO, ACCESS_RW, false };
+    add_region(w, &(struct region){
+                      .path = "/", .access = ACCESS_RO, .uncapped = ACCESS_RO, .cap = ACCESS_RW });
+    if (s->code != ABX_OK)
+        return s->code;
     if (!s->policy->tmp_private)
         seatbelt_rule_raw(s, "allow", WRITE_OPS, TMP_FILTER, "--tmp host");
     put_patterns(w, "/", ACCESS_RO, false);
@@ -458,9 +439,8 @@ int32_t seatbelt_files(struct seatbelt *s)
     for (size_t i = 0; code == ABX_OK && i < count; i++)
         depth = MAX_OF(depth, path_depth(nodes[i].path) + 2);
     if (code == ABX_OK) {
-        w.regions = arena_alloc(s->arena, count + 1, sizeof *w.regions);
         w.pinned = arena_alloc(s->arena, depth, sizeof *w.pinned);
-        code = w.regions && w.pinned ? ABX_OK : err_nomem(s->err);
+        code = w.pinned ? ABX_OK : err_nomem(s->err);
     }
     buf_init(&w.pins, s->out->limit);
     if (code == ABX_OK)

@@ -21,7 +21,7 @@ void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
     *ret = seccomp_programs[o->relayed ? SECCOMP_PROGRAM_RELAYED : program];
 }
 
-void seccomp_init_program(bool named, struct plan_filter *ret)
+void seccomp_init_program(bool named, bool reads, struct plan_filter *ret)
 {
-    *ret = seccomp_programs[named ? SECCOMP_PROGRAM_INIT_NAMED : SECCOMP_PROGRAM_INIT];
+    *ret = seccomp_programs[SECCOMP_PROGRAM_INIT_FOR(named, reads)];
 }

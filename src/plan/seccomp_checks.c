@@ -74,6 +74,8 @@ static const struct seccomp_check init_openat_checks[] = {
 };
 
 /*
+ * Where it serves masks it reads in /proc what a caller is doing.
+ *
  * With named sockets it also makes Unix sockets, connects them, clears O_NONBLOCK (FIONBIO), gives
  * them to the command (SECCOMP_IOCTL_NOTIF_ADDFD), and reads the flags of a descriptor in /proc.
  */
@@ -83,7 +85,7 @@ static const struct seccomp_check init_ioctl_named_checks[] = {
     { IS(1, 0xc0502100), RET_ALLOW }, { IS(1, 0xc0182101), RET_ALLOW },
     { IS(1, 0x40182103), RET_ALLOW }, { IS(1, 0x5421), RET_ALLOW },
 };
-static const struct seccomp_check init_openat_named_checks[] = {
+static const struct seccomp_check init_openat_read_checks[] = {
     { PART_IS(2, OPEN_PATH, OPEN_PATH), RET_ALLOW },
     { PART_IS(2, OPEN_CHANGES, 0), RET_ALLOW },
 };
@@ -257,16 +259,19 @@ static struct seccomp_checks socket_action(const struct seccomp_options *o)
                            : CHECKS(socket_checks, NO_PROTOCOL);
 }
 
-static struct seccomp_checks init_action(enum seccomp_action action, bool named)
+static struct seccomp_checks init_action(enum seccomp_action action,
+                                         const struct seccomp_options *o)
 {
+    const bool named = o->named;
+
     switch (action) {
     case SECCOMP_INIT_CONNECT:
         return VERDICT(named ? RET_ALLOW : REFUSE);
     case SECCOMP_INIT_IOCTL:
         return named ? CHECKS(init_ioctl_named_checks, REFUSE) : CHECKS(init_ioctl_checks, REFUSE);
     case SECCOMP_INIT_OPENAT:
-        return named ? CHECKS(init_openat_named_checks, REFUSE)
-                     : CHECKS(init_openat_checks, REFUSE);
+        return named || o->reads ? CHECKS(init_openat_read_checks, REFUSE)
+                                 : CHECKS(init_openat_checks, REFUSE);
     default: /* SECCOMP_INIT_SOCKET */
         return named ? CHECKS(init_socket_checks, REFUSE) : VERDICT(REFUSE);
     }
@@ -307,7 +312,7 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_INIT_IOCTL:
     case SECCOMP_INIT_OPENAT:
     case SECCOMP_INIT_SOCKET:
-        return init_action(action, o->named);
+        return init_action(action, o);
     case SECCOMP_LISTEN:
         return VERDICT(o->deaf ? REFUSE : RET_ALLOW);
     case SECCOMP_MKNOD:

@@ -74,11 +74,12 @@ struct seccomp_target {
     (6u + 2u * (uint32_t)(watch) + ((unix_sockets) ? 1u : 0u))
 #define SECCOMP_PROGRAM_NAMED(watch)                                                               \
     (SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT) + (uint32_t)(watch)-WATCH_WRITES)
-#define SECCOMP_PROGRAM_DEAF       SECCOMP_PROGRAM_NAMED(WATCH_LEVEL_COUNT)
-#define SECCOMP_PROGRAM_RELAYED    (2u * SECCOMP_PROGRAM_DEAF)
-#define SECCOMP_PROGRAM_INIT       (SECCOMP_PROGRAM_RELAYED + 1u)
-#define SECCOMP_PROGRAM_INIT_NAMED (SECCOMP_PROGRAM_INIT + 1u)
-#define SECCOMP_PROGRAM_COUNT      (SECCOMP_PROGRAM_INIT + 2u)
+#define SECCOMP_PROGRAM_DEAF    SECCOMP_PROGRAM_NAMED(WATCH_LEVEL_COUNT)
+#define SECCOMP_PROGRAM_RELAYED (2u * SECCOMP_PROGRAM_DEAF)
+#define SECCOMP_PROGRAM_INIT    (SECCOMP_PROGRAM_RELAYED + 1u)
+#define SECCOMP_PROGRAM_INIT_FOR(named, reads)                                                     \
+    (SECCOMP_PROGRAM_INIT + ((named) ? 1u : 0u) + ((reads) ? 2u : 0u))
+#define SECCOMP_PROGRAM_COUNT (SECCOMP_PROGRAM_INIT + 4u)
 extern const struct plan_filter seccomp_programs[SECCOMP_PROGRAM_COUNT];
 
 /* What a program of that index is for; of a CPU that is still to be filled in. */

@@ -8,8 +8,9 @@ void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
     *ret = (struct plan_filter){ 0 };
 }
 
-void seccomp_init_program(bool named, struct plan_filter *ret)
+void seccomp_init_program(bool named, bool reads, struct plan_filter *ret)
 {
     (void)named;
+    (void)reads;
     *ret = (struct plan_filter){ 0 };
 }

@@ -57,7 +57,8 @@ struct seccomp_target seccomp_target_at(uint32_t program)
     struct seccomp_target t = { .init = program >= SECCOMP_PROGRAM_INIT };
 
     if (t.init) {
-        t.options.named = program == SECCOMP_PROGRAM_INIT_NAMED;
+        t.options.named = (program - SECCOMP_PROGRAM_INIT) & 1u;
+        t.options.reads = (program - SECCOMP_PROGRAM_INIT) & 2u;
         return t;
     }
     t.options.relayed = program == SECCOMP_PROGRAM_RELAYED;

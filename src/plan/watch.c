@@ -12,6 +12,13 @@ static const struct watch_call calls[] = {
 #endif
 #include "plan/watch.def"
 #undef WATCH
+#if defined(__x86_64__)
+#define READS(name, x86_64, aarch64, dir, path) { #name, x86_64, WATCH_OPEN },
+#else
+#define READS(name, x86_64, aarch64, dir, path) { #name, aarch64, WATCH_OPEN },
+#endif
+#include "plan/reads.def"
+#undef READS
 };
 
 const struct watch_call *watch_find(uint32_t number)

@@ -12,14 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -29,14 +27,6 @@
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
-
-int64_t run_now_ns(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 static void forget_listeners(struct run *r)
 {
@@ -91,14 +81,6 @@ void run_init(struct run *r)
         r->streams[i].fd = -1;
 }
 
-bool run_canceled(struct run *r)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    bool canceled = r->canceled;
-    (void)pthread_mutex_unlock(&r->lock);
-    return canceled;
-}
-
 /* A cancel that came before there was a lifeline counts too. */
 static void set_lifeline(struct run *r, int fd)
 {
@@ -113,23 +95,11 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
-/* Nobody writes any more: what is in the pipes now is all. */
-static void drain_streams(struct run *r)
-{
-    for (int i = 1; i < 3; i++) {
-        uint64_t before;
-        do {
-            before = r->streams[i].total;
-            (void)stream_read(&r->streams[i]);
-        } while (r->streams[i].total != before);
-    }
-}
-
 static void on_exited(struct run *r)
 {
     r->end_ns = run_now_ns();
     hold_release(&r->hold);
-    drain_streams(r);
+    run_drain(r);
 }
 
 static void release_watch(struct run *r)
@@ -139,8 +109,7 @@ static void release_watch(struct run *r)
     r->watch = (struct run_watch){ 0 };
 }
 
-/* One message; false when the socket is empty or closed (then it is closed here too). */
-static bool read_message(struct run *r)
+bool run_read_message(struct run *r)
 {
     union {
         struct cmsghdr align;
@@ -291,26 +260,6 @@ int32_t run_launch(struct run *r, const struct run_request *q, abx_error **err)
     return code;
 }
 
-/* Until the command has been executed, or why it was not. */
-static int32_t await_start(struct run *r, const struct plan *plan, abx_error **err)
-{
-    while (!r->started && !r->failed && r->status_fd >= 0 && !run_ended(r)) {
-        int32_t code = run_pump(r, -1, err);
-        if (code != ABX_OK)
-            return code;
-    }
-    if (r->started)
-        return ABX_OK;
-    if (r->failed)
-        return run_failure(&r->failure, plan, err);
-    if (run_canceled(r))
-        return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
-    int32_t code = err_new(err, ABX_E_SANDBOX,
-                           "start the command: the launcher ended without a word");
-    err_hint(err, "it was killed from outside, or the machine is out of memory");
-    return code;
-}
-
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err)
 {
@@ -320,7 +269,7 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
     if (code == ABX_OK)
         code = deliver_holds(r->lifeline_fd, r->status_fd, &r->hold, plan, state_dirs, &why);
     if (code == ABX_OK)
-        return await_start(r, plan, err);
+        return run_await_start(r, plan, err);
     /* If the launcher has failed as well, its reason lies deeper. */
     const int moment_ms = 20;
     if (run_pump(r, moment_ms, NULL) == ABX_OK && r->failed)
@@ -351,7 +300,7 @@ bool run_reap(struct run_rest *rest, bool wait)
     return true;
 }
 
-static void on_keeper_gone(struct run *r)
+void run_on_gone(struct run *r)
 {
     struct run_rest rest = { .keeper = r->keeper, .pidfd = r->pidfd };
 
@@ -359,42 +308,10 @@ static void on_keeper_gone(struct run *r)
         return;
     r->pidfd = -1;
     r->gone = true;
-    while (r->status_fd >= 0 && read_message(r))
+    while (r->status_fd >= 0 && run_read_message(r))
         ;
     hold_release(&r->hold); /* it may have been killed before it could */
-    drain_streams(r);
-}
-
-int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
-{
-    struct pollfd fds[5] = {
-        { .fd = r->status_fd, .events = POLLIN },     { .fd = r->streams[1].fd, .events = POLLIN },
-        { .fd = r->streams[2].fd, .events = POLLIN }, { .fd = r->pidfd, .events = POLLIN },
-        { .fd = r->side_fd, .events = POLLIN },
-    };
-
-    if (run_ended(r))
-        return ABX_OK;
-    if (r->pidfd < 0 && r->status_fd < 0) { /* nobody is left to wait for */
-        on_keeper_gone(r);
-        return ABX_OK;
-    }
-    if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
-        return err_sys(err, ABX_E_IO, -errno, "wait for the sandbox");
-    r->side_ready = fds[4].revents != 0;
-    if (fds[0].revents)
-        (void)read_message(r);
-    for (int i = 1; i < 3; i++)
-        if (fds[i].revents)
-            (void)stream_read(&r->streams[i]);
-    if (fds[3].revents || (r->pidfd < 0 && r->status_fd < 0))
-        on_keeper_gone(r);
-    return ABX_OK;
-}
-
-bool run_ended(const struct run *r)
-{
-    return r->exited || r->gone;
+    run_drain(r);
 }
 
 void run_signal(struct run *r, int signal_number)
@@ -413,22 +330,10 @@ void run_signal(struct run *r, int signal_number)
         (void)kill(r->keeper, signal_number);
 }
 
-void run_cancel(struct run *r)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    r->canceled = true;
-    if (r->lifeline_fd >= 0)
-        (void)shutdown(r->lifeline_fd, SHUT_RDWR);
-    (void)pthread_mutex_unlock(&r->lock);
-}
-
 /* Whatever still runs ends now. */
 static void end_run(struct run *r)
 {
-    (void)pthread_mutex_lock(&r->lock);
-    if (r->lifeline_fd >= 0)
-        (void)shutdown(r->lifeline_fd, SHUT_RDWR);
-    (void)pthread_mutex_unlock(&r->lock);
+    run_hang_up(r);
     hold_unlock(&r->hold);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;

@@ -104,6 +104,7 @@ bool run_ended(const struct run *r);
 void run_signal(struct run *r, int signal_number);
 void run_cancel(struct run *r);
 bool run_canceled(struct run *r);
+int64_t run_now_ns(void);
 
 /*
  * Ends it if need be, closes everything. *ret_rest is what may still have to be reaped (keeper 0:
@@ -127,6 +128,22 @@ union message {
 };
 /* Takes one of len bytes in, with its descriptors; false: it is no message, nobody speaks there. */
 bool message_take(struct run *r, union message *msg, size_t len, int fds[STATUS_MAX_FDS]);
+
+/* ---- pump.c, for run.c and run_darwin.c ---- */
+
+/* The lifeline's end: whatever still runs ends. */
+void run_hang_up(struct run *r);
+/* Nobody writes any more: what is in the pipes now is all. */
+void run_drain(struct run *r);
+/* Until the command has been executed, or why it was not. */
+int32_t run_await_start(struct run *r, const struct plan *plan, abx_error **err);
+
+/* ---- run.c or run_darwin.c, for pump.c ---- */
+
+/* Some of the launcher's messages; false: the socket is empty, or closed (then here too). */
+bool run_read_message(struct run *r);
+/* The launcher's end can be seen: if it is so, the rest of what it said, and r->gone. */
+void run_on_gone(struct run *r);
 
 /* ---- deliver.c: what goes to the launcher ---- */
 
@@ -153,7 +170,5 @@ bool early_take(struct run *r, const struct run_request *q, bool cgroup, int *re
 
 /* The message of a failed step as an error, with a hint (run/hints.def). */
 int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_error **err);
-
-int64_t run_now_ns(void);
 
 #endif

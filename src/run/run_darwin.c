@@ -15,15 +15,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/event.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -31,14 +28,6 @@
 #include "darwin/clear.h"
 #include "darwin/host.h"
 #include "run/mac.h"
-
-int64_t run_now_ns(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 size_t run_take_listeners(struct run *r, int fds[LISTENER_COUNT])
 {
@@ -65,14 +54,6 @@ void run_init(struct run *r)
         r->streams[i].fd = -1;
 }
 
-bool run_canceled(struct run *r)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    bool canceled = r->canceled;
-    (void)pthread_mutex_unlock(&r->lock);
-    return canceled;
-}
-
 /* ---- messages ---- */
 
 /* The one descriptor that came along, or -1. */
@@ -87,18 +68,6 @@ static int passed_fd(struct msghdr *header)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
     return fd;
-}
-
-/* Nobody writes any more: what is in the pipes now is all. */
-static void drain_streams(struct run *r)
-{
-    for (int i = 1; i < 3; i++) {
-        uint64_t before;
-        do {
-            before = r->streams[i].total;
-            (void)stream_read(&r->streams[i]);
-        } while (r->streams[i].total != before);
-    }
 }
 
 static void handle_message(struct run *r, const struct status_msg *msg)
@@ -119,15 +88,14 @@ static void handle_message(struct run *r, const struct status_msg *msg)
         r->exited = true;
         r->end = *msg;
         r->end_ns = run_now_ns();
-        drain_streams(r);
+        run_drain(r);
         break;
     default:
         break;
     }
 }
 
-/* Some bytes; false when the socket is empty or closed (then it is closed here too). */
-static bool read_message(struct run *r)
+bool run_read_message(struct run *r)
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     struct iovec iov;
@@ -183,26 +151,6 @@ static int32_t watch_launcher(struct run *r, abx_error **err)
     return err_sys(err, ABX_E_IO, -errno, "watch the launcher");
 }
 
-/* Until the command has been executed, or why it was not. */
-static int32_t await_start(struct run *r, const struct plan *plan, abx_error **err)
-{
-    while (!r->started && !r->failed && r->status_fd >= 0 && !run_ended(r)) {
-        int32_t code = run_pump(r, -1, err);
-        if (code != ABX_OK)
-            return code;
-    }
-    if (r->started)
-        return ABX_OK;
-    if (r->failed)
-        return run_failure(&r->failure, plan, err);
-    if (run_canceled(r))
-        return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
-    int32_t code = err_new(err, ABX_E_SANDBOX,
-                           "start the command: the launcher ended without a word");
-    err_hint(err, "it was killed from outside, or the machine is out of memory");
-    return code;
-}
-
 int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *state_dirs,
                     abx_error **err)
 {
@@ -217,7 +165,7 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
         (void)shutdown(lifeline, SHUT_RDWR);
     (void)pthread_mutex_unlock(&r->lock);
     code = watch_launcher(r, err);
-    return code == ABX_OK ? await_start(r, plan, err) : code;
+    return code == ABX_OK ? run_await_start(r, plan, err) : code;
 }
 
 /* ---- while it runs ---- */
@@ -249,7 +197,7 @@ static void end_orphan(const struct run *r)
     }
 }
 
-static void on_launcher_gone(struct run *r)
+void run_on_gone(struct run *r)
 {
     struct run_rest rest = { .keeper = r->keeper, .pidfd = r->pidfd };
 
@@ -257,38 +205,10 @@ static void on_launcher_gone(struct run *r)
         return;
     r->pidfd = -1;
     r->gone = true;
-    while (r->status_fd >= 0 && read_message(r))
+    while (r->status_fd >= 0 && run_read_message(r))
         ;
     end_orphan(r);
-    drain_streams(r);
-}
-
-int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
-{
-    struct pollfd fds[5] = {
-        { .fd = r->status_fd, .events = POLLIN },     { .fd = r->streams[1].fd, .events = POLLIN },
-        { .fd = r->streams[2].fd, .events = POLLIN }, { .fd = r->pidfd, .events = POLLIN },
-        { .fd = r->side_fd, .events = POLLIN },
-    };
-
-    if (run_ended(r))
-        return ABX_OK;
-    if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
-        return err_sys(err, ABX_E_IO, -errno, "wait for the sandbox");
-    r->side_ready = fds[4].revents != 0;
-    if (fds[0].revents)
-        (void)read_message(r);
-    for (int i = 1; i < 3; i++)
-        if (fds[i].revents)
-            (void)stream_read(&r->streams[i]);
-    if (fds[3].revents || (r->pidfd < 0 && r->status_fd < 0))
-        on_launcher_gone(r);
-    return ABX_OK;
-}
-
-bool run_ended(const struct run *r)
-{
-    return r->exited || r->gone;
+    run_drain(r);
 }
 
 void run_signal(struct run *r, int signal_number)
@@ -301,24 +221,12 @@ void run_signal(struct run *r, int signal_number)
         (void)kill(r->keeper, signal_number == SIGSTOP ? SIGTSTP : signal_number);
 }
 
-void run_cancel(struct run *r)
-{
-    (void)pthread_mutex_lock(&r->lock);
-    r->canceled = true;
-    if (r->lifeline_fd >= 0)
-        (void)shutdown(r->lifeline_fd, SHUT_RDWR);
-    (void)pthread_mutex_unlock(&r->lock);
-}
-
 /* ---- the end ---- */
 
 /* Whatever still runs ends now. */
 static void end_run(struct run *r)
 {
-    (void)pthread_mutex_lock(&r->lock);
-    if (r->lifeline_fd >= 0)
-        (void)shutdown(r->lifeline_fd, SHUT_RDWR);
-    (void)pthread_mutex_unlock(&r->lock);
+    run_hang_up(r);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;
 }

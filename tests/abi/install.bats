@@ -9,6 +9,5 @@
     [ -n "$dir" ]
     [ -x "$dest$dir/abx-launcher" ]
     [ -L "$dest$dir/agentbox" ]
-    [ -x "$dest$(readlink "$dest$dir/agentbox")" ]
-    "$dest$(readlink "$dest$dir/agentbox")" version
+    "$dest$dir/agentbox" version # a relative link: it leads there wherever the tree is put
 }

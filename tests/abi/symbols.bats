@@ -1,25 +1,25 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What the libraries show to a linker is what the header declares, no more and no less.
+# What the libraries show to a linker is what the headers declare, no more and no less.
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
     so=$ABX_BUILD/libagentbox.so
     archive=$ABX_BUILD/libagentbox.a
-    tr '\n' ' ' <"$ABX_SOURCE/include/agentbox/agentbox.h" |
+    cat "$ABX_SOURCE"/include/agentbox/*.h | tr '\n' ' ' |
         grep -oE 'ABX_API [^;{]*;' | grep -oE 'abx_[a-z0-9_]+\(' | tr -d '(' | sort -u >declared
 }
 
-@test "the header declares functions" {
+@test "the headers declare functions" {
     [ "$(wc -l <declared)" -ge 70 ]
 }
 
-@test "the version script names the header's functions" {
+@test "the version script names the headers' functions" {
     grep -oE '^ +abx_[a-z0-9_]+;' "$ABX_SOURCE/src/libagentbox.map" | tr -d ' ;' | sort >mapped
     diff declared mapped
 }
 
-@test "the shared library exports the header's functions" {
+@test "the shared library exports the headers' functions" {
     nm -D --defined-only --format=posix "$so" | awk '$2 != "A" { sub(/@.*/, "", $1); print $1 }' |
         sort >exported
     diff declared exported
@@ -32,7 +32,7 @@ setup() {
     [ "$status" -eq 0 ]
 }
 
-@test "the archive defines the header's functions and nothing else" {
+@test "the archive defines the headers' functions and nothing else" {
     nm -g --defined-only --format=posix "$archive" 2>/dev/null | awk 'NF >= 2 { print $1 }' |
         sort >defined
     diff declared defined

@@ -111,6 +111,16 @@ STEPS
     refused EPERM sys unshare 0x50000000
 }
 
+@test "A59 variant: every namespace is another than the host's" {
+    local name
+    for name in user mnt pid net ipc uts cgroup; do
+        [ "$(box -- readlink "/proc/self/ns/$name")" != "$(readlink "/proc/self/ns/$name")" ] || {
+            echo "the host's: $name"
+            return 1
+        }
+    done
+}
+
 @test "A60 bpf, perf, userfaultfd, keys, kexec, modules, ports, quota, handles, syslog" {
     refused EPERM sys bpf 5 %120 120
     refused EPERM sys perf_event_open %128 0 -1 -1 0
@@ -170,7 +180,7 @@ TEXT
 
 @test "A67 memory until the end" {
     OPTIONS+=(--memory 128M)
-    run attempt memory 4096
+    run attempt memory 1024
     [ "$output" != ok ]
     [ "$(box -- echo fine)" = fine ]
 }
@@ -202,6 +212,18 @@ TEXT
         refused EPERM sys keyctl 0 "$ring" 0
         refused EPERM sys keyctl 11 "$ring" 0 0
     done
+}
+
+@test "A72 variant: a key in the caller's session keyring is not found inside" {
+    # keyctl(KEYCTL_JOIN_SESSION_KEYRING), then add_key(2). The search works outside, so the key is there.
+    AS+=(python3 -c 'import ctypes, os, sys
+add_key, keyctl = (248, 250) if os.uname().machine == "x86_64" else (217, 219)
+c = ctypes.CDLL(None)
+c.syscall(keyctl, 1, None)
+assert c.syscall(add_key, b"user", b"abx-canary", b"x", 1, -3) > 0
+os.execvp(sys.argv[1], sys.argv[1:])')
+    [ "$(as_who "$PAYLOAD" sys keyctl 10 -3 @user @abx-canary 0)" = ok ]
+    refused 'EPERM|ENOKEY' sys keyctl 10 -3 @user @abx-canary 0
 }
 
 @test "A73 control groups" {

@@ -229,6 +229,16 @@ PY'
     [ "$(stat -c %a /etc/passwd)" = 644 ]
 }
 
+@test "A42 variant: no program gives more rights than its caller has" {
+    run attempt state
+    [[ $output == *" no_new_privs=1 "* ]]
+}
+
+@test "A42 variant: no capability is there, and none can come back" {
+    run inside 'grep -E "^Cap(Inh|Prm|Eff|Bnd|Amb):" /proc/self/status'
+    [ "$(grep -c ':.0000000000000000$' <<<"$output")" -eq 5 ]
+}
+
 @test "A43 nothing mounted inside is seen outside" {
     local before
     before=$(sort /proc/self/mountinfo)

@@ -75,7 +75,7 @@ write_outside_fails() {
     serve
     OPTIONS+=(--network allowed --set network.allowAllUnixSockets=true)
     allowed abstract "$ABSTRACT"
-    grep -qx abstract "$LOG"
+    until grep -qx abstract "$LOG"; do sleep 0.05; done # its server writes that when it comes to it
     BOX=$FIX/bin/agentbox
     refused EPERM abstract "$ABSTRACT"
 }

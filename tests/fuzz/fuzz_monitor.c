@@ -91,11 +91,10 @@ static void check_told(void)
 {
     const struct watch_msg *m = &monitor.told;
 
-    if (watch.records > WATCH_MAX_RECORDS || monitor.told_count > watch.records)
+    if (last_id > WATCH_MAX_RECORDS || monitor.told_count > last_id)
         abort();
-    if (monitor.told_count &&
-        (m->id == 0 || m->id > watch.records || m->path_len > WATCH_PATH_MAX ||
-         m->process[WATCH_PROCESS_MAX - 1] != '\0'))
+    if (monitor.told_count && (m->id == 0 || m->id > last_id || m->path_len > WATCH_PATH_MAX ||
+                               m->process[WATCH_PROCESS_MAX - 1] != '\0'))
         abort();
 }
 
@@ -105,9 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t used = end ? (size_t)(end - data) : size;
 
     open_socket_once();
-    monitor_reset();
-    watch.learn = size & 1;
-    watch.networked = true;
+    monitor_begin(size & 1 ? WATCH_LEARN : WATCH_FULL, true);
     monitor.bytes = data + (end ? used + 1 : size);
     monitor.size = size - (end ? used + 1 : size);
     for (size_t i = 0; i + CALL_BYTES <= used && i < MAX_CALLS * CALL_BYTES; i += CALL_BYTES) {

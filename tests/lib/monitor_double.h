@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The launcher's monitor (launcher/watch.c, sockets.c) without a kernel that asks it: what a
+ * The launcher's monitor (launcher/watch*.c, sockets.c) without a kernel that asks it: what a
  * command would have in its memory is a text of the test's, and answers are counted. Include it
  * once, in the test's only file; that is built with monitor_src of tests/meson.build.
  */
@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Its state is static: it begins anew with each test. */
+/* Their state is static: it begins anew with each test. */
 #include "launcher/watch.c"
+#include "launcher/watch_records.c"
 
 static struct {
     struct notice next;   /* the call that waits */
@@ -29,14 +30,24 @@ static struct {
 
 #define MONITOR_MEMORY UINT64_C(0x10000)
 
-static inline void monitor_reset(void)
+/* networked: as with a network namespace. */
+static inline void monitor_begin(enum watch_level level, bool networked)
 {
+    static const struct mount_op hidden = { .kind = MOUNT_MASK_DIR, .path = "/tmp" };
+    const struct launch l = { .plan = { .mount_count = 1,
+                                        .mounts = &hidden,
+                                        .watch = level,
+                                        .layers = networked ? LAYER_BIT(LAYER_NETNS) : 0 } };
+
     if (monitor.given >= 0)
         (void)close(monitor.given);
     memset(&monitor, 0, sizeof monitor);
     monitor.given = -1;
     memset(&watch, 0, sizeof watch);
-    memset(&message, 0, sizeof message);
+    memset(&record_calls, 0, sizeof record_calls);
+    memset(&record_reads, 0, sizeof record_reads);
+    last_id = 0;
+    watch_begin(&l);
 }
 
 bool notify_receive(int fd, struct notice *ret)
@@ -83,6 +94,16 @@ long notify_read(const struct notice *n, uint64_t address, void *to, size_t size
 
     memcpy(to, monitor.bytes + at, len);
     return (long)len;
+}
+
+long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t size)
+{
+    long len = notify_read(n, address, to, size);
+
+    if (len < 0)
+        return len;
+    const char *end = memchr(to, 0, (size_t)len);
+    return end ? end - to : (size_t)len == size ? -ENAMETOOLONG : -EFAULT;
 }
 
 bool report_bytes(const void *bytes, size_t len)

@@ -104,14 +104,17 @@ static uint32_t allow_if(bool condition)
     return condition ? SECCOMP_RET_ALLOW : ERRNO(EPERM);
 }
 
-static bool model_init(unsigned action, bool named, uint32_t a0, uint32_t a1, uint32_t a2)
+static bool model_init(unsigned action, const struct seccomp_options *o, uint32_t a0, uint32_t a1,
+                       uint32_t a2)
 {
+    const bool named = o->named;
+
     if (action == SECCOMP_INIT_IOCTL)
         return a1 == TIOCGPGRP || a1 == TIOCSPGRP || a1 == SECCOMP_IOCTL_NOTIF_RECV ||
                a1 == SECCOMP_IOCTL_NOTIF_SEND ||
                (named && (a1 == SECCOMP_IOCTL_NOTIF_ADDFD || a1 == FIONBIO));
     if (action == SECCOMP_INIT_OPENAT)
-        return (a2 & O_PATH) || (named && !(a2 & MODEL_CHANGES));
+        return (a2 & O_PATH) || ((named || o->reads) && !(a2 & MODEL_CHANGES));
     return named && (action == SECCOMP_INIT_CONNECT || a0 == AF_UNIX);
 }
 
@@ -141,7 +144,7 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     case SECCOMP_INIT_OPENAT:
     case SECCOMP_INIT_CONNECT:
     case SECCOMP_INIT_SOCKET:
-        return allow_if(model_init(action, o->named, a0, a1, a2));
+        return allow_if(model_init(action, o, a0, a1, a2));
     case SECCOMP_CONNECT:
         return o->named || o->relayed ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
     case SECCOMP_SENDMSG:
@@ -404,7 +407,7 @@ static void oracle_open(struct oracle *o, unsigned flags, unsigned mode)
     }
 }
 
-/* O_PATH; with named sockets, also what changes nothing. */
+/* O_PATH; with named sockets or masks to serve, also what changes nothing. */
 static void oracle_init_openat(struct oracle *o)
 {
     static const uint32_t none = 0;
@@ -412,7 +415,7 @@ static void oracle_init_openat(struct oracle *o)
     struct scmp_arg_cmp reads[1] = { part_is(2, O_PATH | MODEL_CHANGES, 0) };
 
     rule_is(o, SCMP_ACT_ALLOW, 2, O_PATH, O_PATH);
-    if (!o->target.options.named) {
+    if (!o->target.options.named && !o->target.options.reads) {
         add_rule(o, SCMP_ACT_ERRNO(EPERM), 1, &opens);
         return;
     }

@@ -253,7 +253,7 @@ static void generated_programs_are_what_the_table_compiles_to(void **state)
         if (seccomp_arch_native() != audit_arches[t.arch])
             t.arch = SECCOMP_AARCH64;
         if (t.init)
-            seccomp_init_program(t.options.named, &filter);
+            seccomp_init_program(t.options.named, t.options.reads, &filter);
         else
             seccomp_program(&t.options, &filter);
         compile_target(&t, &ours);

@@ -141,7 +141,7 @@ static void the_kernel_leaves_pid_1_its_few_calls(void **state)
     struct plan_filter filter;
 
     (void)state;
-    seccomp_init_program(false, &filter);
+    seccomp_init_program(false, false, &filter);
     assert_int_equal(attempts_under(&filter, init_attempts, ARRAY_LEN(init_attempts)), 0);
 }
 
