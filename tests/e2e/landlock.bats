@@ -3,7 +3,7 @@
 # The back end Landlock, on a host and in something like a container without namespaces: what it
 # promises holds, and what it does not is refused or named.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
-# shellcheck disable=SC2016,SC2034
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 bats_require_minimum_version 1.5.0
 load ../lib/e2e
 

@@ -3,7 +3,7 @@
 # The filtered network of the back end Landlock: pid 1 connects the command to the proxy, and to
 # nothing else, whatever the command does. The servers are those of the native tests.
 # Text for the shell inside stands in single quotes.
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2102,SC2154
 load ../lib/filtered
 
 eval "$(declare -f setup | sed '1s/setup/net_setup/')"
