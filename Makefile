@@ -81,7 +81,7 @@ test-tsan:
 coverage:
 	@tools/install-deps build test
 	@CC=gcc tools/configure build-cov -Dtests=enabled -Dbuildtype=debug -Db_coverage=true
-	@ninja -C build-cov all tests
+	@ninja -C build-cov agentbox unit-tests
 	@find build-cov -name '*.gcda' -delete
 	@BUILD=build-cov tools/test-run unit/ fuzz/ classify/
 	@tools/coverage build-cov $(COVERAGE)
