@@ -112,7 +112,9 @@ lint:
 	@tools/lint
 
 bench:
-	@BUILD=$(BUILD) bench/run $(BENCH)
+	@BUILD=$(BUILD) bench/run --json $(BENCH) >bench.json.new
+	@mv bench.json.new bench.json
+	@bench/page --svg bench.svg bench.json
 
 fuzz:
 	@tools/install-deps build test lint

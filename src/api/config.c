@@ -75,7 +75,7 @@ int32_t abx_config_parse(abx_config *config, const char *name, const char *text,
     if (!find_format(format, &form)) {
         int32_t code = err_new(err, ABX_E_INVALID, "parse '%s': there is no format '%s'", name,
                                format);
-        err_hint(err, "json, jsonc or yaml");
+        err_hint(err, "use json, jsonc or yaml");
         return code;
     }
     return config_decode(config->settings, name, text ? text : "", len, form, err);
@@ -121,7 +121,7 @@ int32_t abx_config_dump(const abx_config *config, const char *format, char **ret
         settings_dump_text(config->settings, &out);
     } else {
         int32_t code = err_new(err, ABX_E_INVALID, "dump a configuration: no format '%s'", format);
-        err_hint(err, "json or text");
+        err_hint(err, "use json or text");
         return code;
     }
     char *text = buf_take(&out);

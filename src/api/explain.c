@@ -237,7 +237,7 @@ static int32_t refuse_host(const char *text, abx_error **err)
     int32_t r = err_new(err, ABX_E_INVALID, "'%s' is neither HOST nor HOST:PORT", text);
 
     err_subject(err, text);
-    err_hint(err, "example.com, example.com:443, 192.0.2.1 or [2001:db8::1]:443");
+    err_hint(err, "write example.com, example.com:443, 192.0.2.1 or [2001:db8::1]:443");
     return r;
 }
 
@@ -301,7 +301,7 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
     if (!str_eq(operation, "net")) {
         int32_t r = err_new(err, ABX_E_INVALID, "explain '%.64s': not an operation", operation);
         err_subject(err, operation);
-        err_hint(err, "read, write, exec or net");
+        err_hint(err, "use read, write, exec or net");
         return r;
     }
     a->operation = "net";

@@ -144,8 +144,11 @@ static int32_t open_cwd(const abx_command *c, int *ret_fd, abx_error **err)
     if (!c->cwd)
         return ABX_OK; /* the launcher inherits ours, whatever its name */
     int fd = open(c->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(err, ABX_E_INVALID, -errno, "enter the working directory '%s'", c->cwd);
+    if (fd < 0) {
+        int32_t r = err_sys(err, ABX_E_INVALID, -errno, "enter the working directory '%s'", c->cwd);
+        err_hint(err, "name a directory that is there, with -C DIR");
+        return r;
+    }
     *ret_fd = fd;
     return ABX_OK;
 }

@@ -306,7 +306,8 @@ const char *str_nearest(const char *word, const char *const *names)
         if (m > STR_NEAREST_MAX || MAX_OF(n, m) - MIN_OF(n, m) > STR_NEAREST_DISTANCE)
             continue;
         distance = edit_distance(word, n, *names, m);
-        if (distance < best && distance * 2 <= MAX_OF(n, m)) {
+        size_t letters = MAX_OF(n, m);
+        if (distance < best && distance * (distance < 2 ? 2 : 3) <= letters) {
             best = distance;
             nearest = *names;
         }

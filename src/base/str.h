@@ -32,7 +32,7 @@ size_t str_put_utf8(char *out, uint32_t character);
 bool str_is_invisible(uint32_t character);
 /*
  * The nearest of the NULL-terminated names, or NULL: "did you mean". Edit distance at most 2 (a
- * swap of neighbours is one edit, case is none) and at most half of the longer word.
+ * swap of neighbours is one edit, case is none); one in two letters, or two in six and more.
  */
 const char *str_nearest(const char *word, const char *const *names);
 

@@ -377,12 +377,12 @@ static const struct action *find_action(const char *name)
     const char *near = name ? str_nearest(name, names) : NULL;
     (void)snprintf(hint, sizeof hint,
                    near ? "did you mean agentbox config %s?"
-                        : "show, validate, init, presets, schema, trust or untrust",
+                        : "use show, validate, init, presets, schema, trust or untrust",
                    near);
     if (name)
         (void)cli_misuse(hint, "config has no '%s'", name);
     else
-        (void)cli_misuse(hint, "config: what is to be done?");
+        (void)cli_misuse(hint, "config takes a word that says what to do");
     return NULL;
 }
 
@@ -410,7 +410,8 @@ CLI_COMMAND(config)
     if (!action)
         return EXIT_AGENTBOX;
     if (o.file && !action->takes_file)
-        return cli_misuse("agentbox config --help", "config %s takes no '%s'", name, o.file);
+        return cli_misuse("`agentbox config --help` says what it takes", "config %s takes no '%s'",
+                          name, o.file);
     if (o.file && (o.config || o.settings || o.no_config))
         return cli_misuse("name the file once", "config %s: '%s' and an option of the same sense",
                           name, o.file);

@@ -149,6 +149,6 @@ CLI_COMMAND(help)
     if (keys)
         return print_keys();
     if (!about)
-        return cli_misuse("agentbox help lists the commands", "there is no help on '%s'", topic);
+        return cli_misuse("`agentbox help` lists the commands", "there is no help on '%s'", topic);
     return cli_help(about);
 }

@@ -340,7 +340,7 @@ static const struct {
 
 CLI_COMMAND(completion)
 {
-    static const char hint[] = "agentbox completion bash, zsh or fish";
+    static const char hint[] = "use bash, zsh or fish";
     _buf_ struct buf b = { .limit = SCRIPT_MAX };
     const char *shell = NULL;
     bool json = false;
@@ -350,12 +350,12 @@ CLI_COMMAND(completion)
     if (code)
         return code - 1;
     if (!shell)
-        return cli_misuse(hint, "completion: for which shell?");
+        return cli_misuse(hint, "completion takes the name of a shell");
     const struct cli_command *all = cli_commands(&count);
     for (size_t i = 0; i < ARRAY_LEN(shells); i++)
         if (str_eq(shells[i].name, shell)) {
             shells[i].write(&b, all, count);
             return !b.failed && fputs(b.data, stdout) >= 0 ? 0 : EXIT_AGENTBOX;
         }
-    return cli_misuse(hint, "completion: there is none for '%s'", shell);
+    return cli_misuse(hint, "completion knows no shell '%s'", shell);
 }

@@ -80,7 +80,7 @@ int cli_bad_option(const struct cli_command *command, const struct opt *o, int p
     char hint[160];
     int len = (int)o->name_len;
 
-    (void)snprintf(hint, sizeof hint, "agentbox %s --help lists the options", command->name);
+    (void)snprintf(hint, sizeof hint, "`agentbox %s --help` lists the options", command->name);
     if (problem == OPT_MISSING_VALUE)
         return cli_misuse(hint, "option %s%.*s needs a value: %s", o->dashes, len, o->name,
                           o->spec->value);

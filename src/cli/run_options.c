@@ -157,7 +157,7 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
     if (p->timeout && (!str_to_duration(p->timeout, &ns) || ns < NSEC_PER_MSEC))
         return cli_misuse("write 30s, 500ms, 5m or 1h", "--timeout '%s' is not a time", p->timeout);
     if (p->approve && !approver_mode(p->approve, &o->approver.mode))
-        return cli_misuse("ask, deny or yes", "--approve '%s' is not known", p->approve);
+        return cli_misuse("use ask, deny or yes", "--approve '%s' is not known", p->approve);
     if (p->cwd && abx_command_set_cwd(o->command, p->cwd, err) != ABX_OK)
         return cli_fail(*err);
     if (ns && abx_command_set_timeout(o->command, ns / NSEC_PER_MSEC, err) != ABX_OK)
@@ -165,8 +165,18 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
     return 0;
 }
 
+static int misuse_without_program(const char *name)
+{
+    char hint[160];
+
+    (void)snprintf(hint, sizeof hint,
+                   "agentbox %s -- make test; agentbox %s -c 'echo $HOME'; agentbox help %s", name,
+                   name, name);
+    return cli_misuse(hint, "there is no command to run");
+}
+
 static int make_command(struct run_options *o, const struct pending *p, struct opt *opt,
-                        enum run_shape shape)
+                        const char *name, enum run_shape shape)
 {
     static const char *const nothing[] = { "/bin/true", NULL };
     const char *const *argv = (const char *const *)(opt->argv + opt->next);
@@ -174,12 +184,10 @@ static int make_command(struct run_options *o, const struct pending *p, struct o
     bool has_program = shape != RUN_OPERANDS && opt->next < opt->argc;
 
     if (p->shell_text && has_program)
-        return cli_misuse("either -c TEXT or a program with arguments",
+        return cli_misuse("use either -c TEXT or a program with arguments",
                           "-c is given, and a program '%s' too", argv[0]);
     if (!p->shell_text && !has_program && shape == RUN_PROGRAM)
-        return cli_misuse("agentbox run -- make test; agentbox run -c 'echo $HOME'; "
-                          "agentbox help run",
-                          "there is no command to run");
+        return misuse_without_program(name);
     int32_t code = p->shell_text ? abx_command_new_shell(p->shell_text, &o->command, &err)
                                  : abx_command_new(has_program ? argv : nothing, &o->command, &err);
     return code == ABX_OK ? 0 : cli_fail(err);
@@ -191,7 +199,7 @@ int load_config(const char *cwd, const char *file, bool none, abx_config **ret)
     abx_config *config = NULL;
 
     if (file && none)
-        return cli_misuse("one of them", "--config is given, and --no-config too");
+        return cli_misuse("leave one of them out", "--config is given, and --no-config too");
     if (abx_config_new(&config, &err) != ABX_OK ||
         abx_config_load_layers(config, cwd, file, none ? ABX_LOAD_SYSTEM_ONLY : 0, &err) !=
             ABX_OK) {
@@ -209,7 +217,7 @@ int load_settings(const char *cwd, const char *file, const char *config_file, bo
     abx_config *config = NULL;
 
     if (config_file || none)
-        return cli_misuse("one of them", "--settings is given, and %s too",
+        return cli_misuse("leave one of them out", "--settings is given, and %s too",
                           none ? "--no-config" : "--config");
     if (abx_config_new(&config, &err) != ABX_OK ||
         abx_config_load_layers(config, cwd, file, ABX_LOAD_SETTINGS, &err) != ABX_OK) {
@@ -293,7 +301,7 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
              shape == RUN_OPERANDS ? 0 : OPT_STOP_AT_OPERAND);
     int code = read_words(o, &pending, &opt, command, entries, &count);
     if (code == 0 && !o->help)
-        code = make_command(o, &pending, &opt, shape);
+        code = make_command(o, &pending, &opt, command->name, shape);
     if (code == 0 && !o->help)
         code = apply_pending(o, &pending, &err);
     if (code == 0 && !o->help && apply_entries(o->command, entries, count, &err) != ABX_OK)

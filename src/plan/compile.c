@@ -243,7 +243,7 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
         r = copy_argv(request, arena, plan, err);
     if (r == ABX_OK && plan_encoded_size(plan) == 0) {
         r = err_new(err, ABX_E_INVALID, "the plan is larger than %u MiB", PLAN_MAX_BYTES >> 20);
-        err_hint(err, "fewer rules, a shorter command or a smaller environment");
+        err_hint(err, "use fewer rules, a shorter command or a smaller environment");
     }
     if (r == ABX_OK)
         *ret = plan;

@@ -347,7 +347,7 @@ int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, 
         int32_t r = err_new(err, ABX_E_INVALID, "print the plan as '%.64s': unknown format",
                             format);
         err_subject(err, format);
-        err_hint(err, "text, json, bwrap or seatbelt");
+        err_hint(err, "use text, json, bwrap or seatbelt");
         return r;
     }
     return out->failed ? err_nomem(err) : ABX_OK;

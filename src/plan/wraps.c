@@ -181,7 +181,7 @@ static int32_t add_cover(struct wraps *w, uint32_t target, struct mount_op *op, 
         return ABX_OK;
     int32_t r = err_new(err, ABX_E_CONFIG, "wrap '%s': too many rules, or too long names", t->path);
     err_subject(err, "commands");
-    err_hint(err, "fewer names of one program in commands");
+    err_hint(err, "use fewer names of one program in `commands` (--cmd)");
     return r;
 }
 

@@ -169,7 +169,7 @@ static void refuse_key(struct decoder *d, const struct doc_node *node, const cha
     else if (elsewhere)
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", elsewhere);
     else
-        (void)snprintf(hint, sizeof hint, "'agentbox help keys' lists all keys");
+        (void)snprintf(hint, sizeof hint, "`agentbox help keys` lists all keys");
     name = name ? name : node->key;
     problems_add(&d->problems, node->key_place, name, hint, "unknown key '%s'", name);
 }
@@ -238,7 +238,7 @@ static void decode_path_object(struct decoder *d, const struct doc_node *node,
 
     if (d->settings->origin != ORIGIN_SYSTEM) {
         problems_add(&d->problems, node->place, row->name,
-                     "write the path as a text; \"final\" belongs into /etc/agentbox/",
+                     "write the path as a text; \"final\" belongs in a file of /etc/agentbox",
                      "an object in '%s': only the system's configuration may have it", row->name);
         return;
     }

@@ -14,7 +14,7 @@ static int32_t refuse_deaf(const struct settings_entry *e, abx_error **err)
                         e->value);
 
     err_subject(err, "network.publish");
-    err_hint(err, "network.allowLocalBinding true, or leave the port out");
+    err_hint(err, "set network.allowLocalBinding to true, or leave the port out");
     return r;
 }
 
@@ -31,6 +31,6 @@ int32_t gaps_check(const struct layers *layers, abx_error **err)
                         "filtered",
                         e->source);
     err_subject(err, "network.deniedDomains");
-    err_hint(err, "--network filtered, or leave it out");
+    err_hint(err, "use --network filtered, or leave it out");
     return r;
 }

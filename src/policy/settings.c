@@ -132,7 +132,7 @@ static int32_t find_key(const char *key, enum settings_key *ret, abx_error **err
     if (nearest)
         err_hint(err, "did you mean '%s'?", nearest);
     else
-        err_hint(err, "'agentbox help keys' lists all keys");
+        err_hint(err, "`agentbox help keys` lists all keys");
     return r;
 }
 
@@ -162,7 +162,7 @@ static int32_t check_final(const struct settings *s, const char *name, enum sett
                     "a final entry of '%s': only the system's configuration "
                     "may have it",
                     name);
-        err_hint(err, "it belongs into /etc/agentbox/");
+        err_hint(err, "it belongs in a file of /etc/agentbox");
     } else if (key != KEY_RO && key != KEY_EXCLUDE) {
         r = err_new(err, ABX_E_CONFIG,
                     "a final entry of '%s': only filesystem.ro and "
@@ -203,7 +203,7 @@ static int32_t enter(struct settings *s, const char *name, const char *value, co
     }
     r = value_check(&rows[key], value, err);
     if (r == ABX_OK && s->origin == ORIGIN_CALL && !rows[key].per_call) {
-        r = err_new(err, ABX_E_CONFIG, "set '%s' for one command: it belongs into a config", name);
+        r = err_new(err, ABX_E_CONFIG, "set '%s' for one command: only a configuration may", name);
         err_subject(err, name);
     }
     if (r == ABX_OK && (flags & SETTINGS_FINAL))

@@ -73,7 +73,7 @@ static int32_t add_target(struct finder *f, struct target_fact target)
         int32_t r = err_new(f->s->err, ABX_E_CONFIG, "cover '%s': more than %u programs",
                             target.path, PLAN_MAX_WRAPS);
         err_subject(f->s->err, "commands");
-        err_hint(f->s->err, "fewer rules in commands");
+        err_hint(f->s->err, "name fewer programs in `commands` (--cmd)");
         return r;
     }
     if (i == facts->target_count)

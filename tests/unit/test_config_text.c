@@ -94,14 +94,14 @@ static void misuse_is_told(void **state)
     assert_int_equal(abx_config_parse(c, "n", NULL, 0, "yaml", NULL), ABX_OK);
     assert_int_equal(abx_config_parse(c, "n", "{}", 2, NULL, NULL), ABX_E_INVALID);
     assert_int_equal(abx_config_parse(c, "n", "{}", 2, "toml", &err), ABX_E_INVALID);
-    assert_string_equal(abx_error_hint(err), "json, jsonc or yaml");
+    assert_string_equal(abx_error_hint(err), "use json, jsonc or yaml");
     abx_error_free(err);
     assert_int_equal(abx_config_load(c, NULL, NULL), ABX_E_INVALID);
     assert_int_equal(abx_config_load(NULL, "x", NULL), ABX_E_INVALID);
     assert_int_equal(abx_config_validate(NULL, NULL), ABX_E_INVALID);
     assert_int_equal(abx_config_dump(NULL, "json", &text, NULL), ABX_E_INVALID);
     assert_int_equal(abx_config_dump(c, "yaml", &text, &err), ABX_E_INVALID);
-    assert_string_equal(abx_error_hint(err), "json or text");
+    assert_string_equal(abx_error_hint(err), "use json or text");
     assert_null(text);
     abx_error_free(err);
     abx_config_free(c);

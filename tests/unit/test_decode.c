@@ -152,7 +152,7 @@ static void final_rules_belong_to_the_system(void **state)
         "\"denyRead\": [{\"final\": true, \"path\": \"/k\"}]}}";
     static const struct wrong outside[] = {
         { "{\"filesystem\":{\"ro\":[{\"path\":\"/x\",\"final\":true}]}}", "f:1:22: an object in",
-          "/etc/agentbox/" },
+          "/etc/agentbox" },
         { "{\"filesystem\":{\"rw\":[{\"path\":\"/x\"}]}}", "f:1:22: an object in", "as a text" },
     };
     static const struct wrong inside[] = {

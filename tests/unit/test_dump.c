@@ -110,7 +110,7 @@ static void unknown_format_is_refused(void **state)
     (void)state;
     buf_init(&b, 1 << 20);
     assert_int_equal(plan_dump(sample(&c), "yaml", &b, &err), ABX_E_INVALID);
-    assert_string_equal(abx_error_hint(err), "text, json, bwrap or seatbelt");
+    assert_string_equal(abx_error_hint(err), "use text, json, bwrap or seatbelt");
     abx_error_free(err);
     buf_done(&b);
     case_done(&c);

@@ -319,14 +319,14 @@ static void records_are_bounded(void **state)
     (void)state;
     need_namespaces();
     for (unsigned i = 0; i < 2 * WATCH_MAX_RECORDS; i++) {
-        records.looks = 0; /* however slow or fast this machine is */
+        record_calls.looks = 0; /* however slow or fast this machine is */
         (void)snprintf(name, sizeof name, "ro/n%u", i);
         told += serve_open(name, O_WRONLY | O_CREAT);
     }
     assert_int_equal(told, WATCH_MAX_RECORDS);
-    assert_int_equal(records.dropped, WATCH_MAX_RECORDS);
+    assert_int_equal(record_calls.dropped, WATCH_MAX_RECORDS);
     for (int i = 0; i < 300; i++) {
-        records.looks = 0;
+        record_calls.looks = 0;
         (void)snprintf(name, sizeof name, "ro/n%d", i);
         assert_false(serve_open(name, O_WRONLY | O_CREAT));
     }
@@ -339,18 +339,18 @@ static void a_flood_and_a_deaf_host_cost_records_only(void **state)
 {
     (void)state;
     need_namespaces();
-    for (int i = 0; i < 100 && !records.dropped; i++) { /* a new second may begin in between */
+    for (int i = 0; i < 100 && !record_calls.dropped; i++) { /* a new second may begin in between */
         assert_true(i == 0 || !serve_open("rw/f", O_RDONLY));
-        (void)record_may_look();
-        records.looks = UINT32_MAX / 2;
+        (void)record_may_look(&record_calls);
+        record_calls.looks = UINT32_MAX / 2;
         (void)serve_open("ro/f", O_WRONLY);
     }
-    assert_true(records.dropped > 0);
+    assert_true(record_calls.dropped > 0);
     monitor_begin(WATCH_FULL, true);
     monitor.bytes = (const uint8_t *)memory;
     monitor.deaf = true;
     assert_false(serve_open("ro/f", O_WRONLY));
-    assert_int_equal(records.dropped, 1);
+    assert_int_equal(record_calls.dropped, 1);
 }
 
 static void calls_that_nothing_allows_are_refused_and_told(void **state)

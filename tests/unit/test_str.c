@@ -332,7 +332,7 @@ static void nearest_does_not_guess_wildly(void **state)
     static const char *const names[] = { "network", "rw", "timeout", NULL };
     static const char *const none[] = { NULL };
     static const char *const words[] = {
-        "", "x", "abc", "net", "timeoutout", "completely different"
+        "", "x", "abc", "net", "frwb", "timeoutout", "completely different"
     };
     char word[5000];
 
