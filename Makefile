@@ -8,7 +8,7 @@ BENCH ?= --files 300000
 
 sanitize = -Db_lundef=false -Dtests=enabled -Db_sanitize
 
-.PHONY: help build run test attacks knockout soak test-asan test-tsan coverage clang macos lint bench fuzz install uninstall deb dist static check-packages test-kernels clean
+.PHONY: help build run test attacks knockout soak test-asan test-tsan coverage clang macos arm64 test-kernels lint bench fuzz install uninstall deb dist static check-packages clean
 
 help:
 	@echo 'make build      $(BUILD)/agentbox, libagentbox.so, libagentbox.a, header, agentbox.pc'
@@ -22,6 +22,8 @@ help:
 	@echo 'make coverage   what the tests execute of the files that read foreign bytes, in build-cov'
 	@echo 'make clang      build with clang and run the unit tests, in build-clang'
 	@echo 'make macos      compile and link what macOS runs, for both CPUs, in build-macos'
+	@echo 'make arm64      cross-compile for 64-bit ARM, unit tests under qemu, in build-arm64'
+	@echo 'make test-kernels  boot older and newer kernels in qemu (KERNELS="6.1 newest" selects)'
 	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
 	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
 	@echo 'make fuzz       each fuzzer for TIME=$(TIME) seconds, in build-fuzz (FUZZ="json yaml" selects)'
@@ -94,6 +96,17 @@ macos:
 	@tools/install-deps macos
 	@tools/cross-macos
 
+arm64:
+	@tools/install-deps build test arm64
+	@tools/cross-arm64
+
+test-kernels:
+	@tools/install-deps build test arm64 kernels
+	@tools/configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) agentbox tests/payload
+	@tools/cross-arm64 --build-only
+	@BUILD=$(BUILD) tests/kernels/run $(KERNELS)
+
 lint:
 	@tools/install-deps build lint
 	@tools/lint
@@ -126,4 +139,4 @@ check-packages:
 	@tools/check-packages
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-cov build-clang build-fuzz build-macos
+	rm -rf $(BUILD) build-asan build-tsan build-cov build-clang build-fuzz build-macos build-arm64

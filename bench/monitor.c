@@ -8,10 +8,11 @@
 
 #include <string.h>
 
-#define MONITOR_RUNS_DIVISOR 10u
-#define MONITOR_RUNS_MIN     5u
+/* As many as it takes to tell 5 % from nothing; a round of all takes some seconds. */
+#define MONITOR_RUNS_DIVISOR 4u
+#define MONITOR_RUNS_MIN     11u
 
-/* 20,000 files in a repository, a few sources, a thousand small files. */
+/* 20,000 files in a repository, a few sources, a package of 300 files, a thousand small files. */
 static const char make_work[] =
     "set -e; mkdir repo c small; cd repo; git init -q .; "
     "for d in $(seq 200); do mkdir $d; (cd $d && seq 100 | split -l 1 -a 3 - f); done; "
@@ -19,7 +20,17 @@ static const char make_work[] =
     "for i in $(seq 16); do printf '#include <stdio.h>\\n#include <stdlib.h>\\nint f%d(int x)"
     " { return x * %d; }\\n' $i $i >f$i.c; done; "
     "printf 'all: $(patsubst %%.c,%%.o,$(wildcard *.c))\\n' >Makefile; "
+    "mkdir ../npm ../npm/lib; cd ../npm/lib; "
+    "echo '{\"name\":\"lib\",\"version\":\"1.0.0\"}' >package.json; "
+    "for i in $(seq 300); do echo \"exports.x = $i\" >$i.js; done; "
+    "cd ..; tar -czf lib.tgz --transform s,^lib,package, lib; rm -r lib; "
+    "echo '{\"dependencies\":{\"lib\":\"file:lib.tgz\"}}' >package.json; "
     "cd ../small; seq 1000 | split -l 1 -a 3 - f";
+
+/* Nothing is fetched: the package lies there, and what npm keeps it keeps there. */
+#define NPM_INSTALL                                                                                \
+    "cd npm && rm -rf node_modules && npm install --silent --offline --no-audit --no-fund "        \
+    "--no-update-notifier --userconfig /dev/null --cache cache"
 
 static const struct {
     enum metric off, on;
@@ -28,6 +39,7 @@ static const struct {
     { METRIC_WORK_GIT, METRIC_WATCHED_GIT, "cd repo && git status --porcelain" },
     { METRIC_WORK_GCC, METRIC_WATCHED_GCC, "cd c && gcc -c -o x.o f1.c" },
     { METRIC_WORK_MAKE, METRIC_WATCHED_MAKE, "cd c && make -s -B -j4" },
+    { METRIC_WORK_NPM, METRIC_WATCHED_NPM, NPM_INSTALL },
     { METRIC_WORK_FIND, METRIC_WATCHED_FIND, "find / -xdev >/dev/null 2>&1; true" },
     { METRIC_WORK_FILES, METRIC_WATCHED_FILES, "cp -r small copy && rm -r copy" },
 };

@@ -508,7 +508,7 @@ typedef struct abx_violation abx_violation;
 
 /* "notify": system calls are watched; "none": only what is refused elsewhere is known. */
 ABX_API const char *abx_result_monitor(const abx_result *result);
-/* 1 if refused reads are among the records (monitor "learn"), too. */
+/* 1 if refused reads are among the records, too: masks that tell, or monitor "learn". */
 ABX_API int32_t abx_result_reads_reported(const abx_result *result);
 ABX_API size_t abx_result_violations(const abx_result *result);
 ABX_API const abx_violation *abx_result_violation(const abx_result *result, size_t index);

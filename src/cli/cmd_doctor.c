@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agentbox doctor: one line a layer; below a bad one, what to do. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "cli/simple.h"
@@ -28,6 +29,16 @@ static bool is_whole(const abx_report *r)
     return str_eq(backend, "native") || (str_eq(backend, "landlock") && abx_inside() == 1);
 }
 
+static const char *monitor_text(const abx_report *r)
+{
+    if (!str_eq(abx_report_monitor(r), "notify"))
+        return "none: the kernel, or a sandbox around us, gives no notifications";
+    return access("/dev/fuse", R_OK | W_OK) == 0
+               ? "notify, refusals are explained, refused reads of what you hide among them"
+               : "notify, refusals are explained; refused reads only with --set monitor=learn\n"
+                 "(/dev/fuse cannot be opened)";
+}
+
 static int print_text(const abx_report *r)
 {
     const char *backend = abx_report_backend(r);
@@ -47,10 +58,7 @@ static int print_text(const abx_report *r)
         (void)printf("`agentbox run` refuses to start here%s. To run with what there is: "
                      "--set fallbackPolicy=warn\n",
                      landlock ? ", and says what would not hold" : "");
-    (void)printf("Monitor: %s.\n",
-                 str_eq(abx_report_monitor(r), "notify")
-                     ? "notify, refusals are explained; refused reads only with --set monitor=learn"
-                     : "none: the kernel, or a sandbox around us, gives no notifications");
+    (void)printf("Monitor: %s.\n", monitor_text(r));
     return is_whole(r) ? 0 : 1;
 }
 

@@ -5,7 +5,7 @@
  *
  * A thread, because pid 1 looks at paths for the monitor and would wait for itself. It begins
  * before the command, whose program may lie in a mask; shuts itself in with pid 1's filter first;
- * and ends with pid 1. If it ended alone nobody would get an answer: a mask never opens by accident.
+ * and ends with pid 1. If it ended alone nobody would get an answer: no mask opens by accident.
  *
  * The kernel says who asks (a pid) and what is looked up in the mask (a name), but not which of the
  * places that the mask covers it came through. So the waiting call is read from /proc, its path
@@ -119,7 +119,7 @@ static bool read_path(const struct notice *n, const struct reader *r)
 {
     static char given[WATCH_PATH_MAX];
 
-    if (notify_read_text(n, n->args[r->path], given, sizeof given) < 0)
+    if (look_text(n, n->args[r->path], given, sizeof given) < 0)
         return false;
     size_t base = watch_name(n, r->dir, given, served.path);
     if (!base)

@@ -32,6 +32,8 @@ struct look {
 
 /* ---- watch_names.c ---- */
 
+/* A string of the caller's: its length, or -errno; it must end within size bytes. */
+long look_text(const struct notice *n, uint64_t address, char *to, size_t size);
 /* Reads the path; false: there is none to look at. */
 bool look_read(struct look *l, int dir, int path);
 /* The directory of the name. Static. */

@@ -71,11 +71,35 @@ size_t watch_name(const struct notice *n, int dir, const char *given, char *to)
     return base_len;
 }
 
+/*
+ * In pieces that end where a page does, for the next one may not be there. The first one is small:
+ * most names are, and each page of the caller's costs.
+ */
+long look_text(const struct notice *n, uint64_t address, char *to, size_t size)
+{
+    const uint64_t page = 4096, usual = 256;
+    size_t got = 0;
+
+    while (address && got < size) {
+        const uint64_t from = address + got;
+        uint64_t piece = MIN_OF(page - from % page, (uint64_t)(size - got));
+
+        piece = got ? piece : MIN_OF(piece, usual);
+        long r = notify_read(n, from, to + got, (size_t)piece);
+        if (r <= 0)
+            return r < 0 ? r : -EFAULT;
+        for (size_t end = got + (size_t)r; got < end; got++)
+            if (!to[got])
+                return (long)got;
+    }
+    return address ? -ENAMETOOLONG : -EFAULT;
+}
+
 bool look_read(struct look *l, int dir, int path)
 {
     static char given[WATCH_PATH_MAX];
 
-    if (notify_read_text(l->n, l->n->args[path], given, sizeof given) <= 0)
+    if (look_text(l->n, l->n->args[path], given, sizeof given) <= 0)
         return false; /* the descriptor itself is meant, or the kernel refuses the name */
     l->base_len = watch_name(l->n, dir, given, l->text);
     split(l);

@@ -83,7 +83,7 @@ void streams_give_back(const struct launch *l); /* the position of what was read
 long mount_view(struct launch *l);
 long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
 uint32_t mask_kind(const struct mount_op *op); /* of the tellers */
-void masks_open(struct launch *l);
+long masks_open(struct launch *l);
 long masks_attach(struct launch *l);
 long masks_keep(struct launch *l);
 /* A program that covers op->path, detached. */
@@ -120,8 +120,6 @@ long notify_give(int listener, const struct notice *n, int fd, bool cloexec);
 long notify_replace(int listener, const struct notice *n, int fd, uint32_t place, bool cloexec);
 /* Memory of the waiting process: bytes that were there, or -errno. */
 long notify_read(const struct notice *n, uint64_t address, void *to, size_t size);
-/* … a string: its length, or -errno; what does not end within size bytes is -ENAMETOOLONG. */
-long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t size);
 
 /* Descriptors of pid 1 behind those of plan/protocol.h. Everything above is temporary. */
 #define LAUNCH_FD_SIGNALS LAUNCH_FD_FREE

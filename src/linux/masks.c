@@ -70,9 +70,12 @@ static void close_teller(struct mask_teller *t)
 }
 
 /* The device is the host's: its nodes can be opened until the view is closed. */
-void masks_open(struct launch *l)
+long masks_open(struct launch *l)
 {
-    for (uint32_t kind = 0; kind < MASK_KINDS; kind++) {
+    long r = 0;
+
+    l->object = "masks";
+    for (uint32_t kind = 0; kind < MASK_KINDS && r >= 0; kind++) {
         struct mask_teller *t = &l->tellers[kind];
 
         *t = (struct mask_teller){ .device = -1, .tree = -1 };
@@ -82,9 +85,12 @@ void masks_open(struct launch *l)
                               SYS_O_RDWR | SYS_O_CLOEXEC | OPEN_NONBLOCK, 0);
         if (t->device > LAUNCH_FD_CWD)
             t->tree = (int)make_tree(&l->plan, t->device, kind);
-        if (t->tree < 0 || file_identify_cached_at(t->tree, "", &t->id) < 0)
+        if (t->tree < 0)
             close_teller(t);
+        else
+            r = file_identify_cached_at(t->tree, "", &t->id);
     }
+    return r;
 }
 
 /* Copies can only be taken from what is mounted somewhere: on the plain masks, below the new /dev.

@@ -549,8 +549,9 @@ long mount_view(struct launch *l)
     if (r >= 0)
         r = take_copies(&v);
     view_changed(&v, "/");
+    if (r >= 0)
+        r = masks_open(l);
     if (r >= 0) {
-        masks_open(l);
         l->object = "/";
         r = mountapi_close_view(); /* (2) */
     }

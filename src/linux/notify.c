@@ -97,27 +97,3 @@ long notify_read(const struct notice *n, uint64_t address, void *to, size_t size
 
     return TRY6(__NR_process_vm_readv, n->pid, &here, 1, &there, 1, 0);
 }
-
-/*
- * In pieces that end where a page does, for the next one may not be there. The first one is small:
- * most names are, and each page of the caller's costs.
- */
-long notify_read_text(const struct notice *n, uint64_t address, char *to, size_t size)
-{
-    const uint64_t page = 4096, usual = 256;
-    size_t got = 0;
-
-    while (address && got < size) {
-        const uint64_t from = address + got;
-        uint64_t piece = MIN_OF(page - from % page, (uint64_t)(size - got));
-
-        piece = got ? piece : MIN_OF(piece, usual);
-        long r = notify_read(n, from, to + got, (size_t)piece);
-        if (r <= 0)
-            return r < 0 ? r : -EFAULT;
-        for (size_t end = got + (size_t)r; got < end; got++)
-            if (!to[got])
-                return (long)got;
-    }
-    return address ? -ENAMETOOLONG : -EFAULT;
-}

@@ -155,8 +155,10 @@ static int apply_landlock(void)
     } attr = { 0 };
     long abi = syscall(__NR_landlock_create_ruleset, NULL, 0, 1u);
 
+    if (abi < 0 && errno != ENOSYS && errno != EOPNOTSUPP)
+        return -errno;
     if (abi < 1)
-        return 0; /* the filter alone keeps files closed */
+        return 0; /* a kernel without: the filter alone keeps files closed */
     attr.fs = rights[MIN_OF((size_t)abi, ARRAY_LEN(rights) - 1)];
     attr.scoped = abi >= 6 ? 3 : 0; /* abstract sockets, signals */
     int fd = (int)syscall(__NR_landlock_create_ruleset, &attr,

@@ -67,8 +67,8 @@ enum mount_kind {
 #define MOUNT_WRITABLE 0x10u
 #define MOUNT_HELD     0x20u  /* BIND_RO: a placeholder that the host makes for the run */
 #define MOUNT_SOCKET   0x40u  /* BIND_RO: a socket of the host that pid 1 connects (named) */
-#define MOUNT_TELLS    0x80u  /* MASK_*: says who looked, if it can (reads) */
-#define MOUNT_LINKED   0x100u /* PIN: the entry is a symlink */
+#define MOUNT_LINKED   0x80u  /* PIN: the entry is a symlink */
+#define MOUNT_TELLS    0x100u /* MASK_*: says who looked, if it can (reads) */
 
 struct mount_op {
     uint32_t kind; /* enum mount_kind */

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public headers are C90 and C++98, alone, in any order, with every warning on.
 
+load ../lib/need
+
 setup() {
     headers=("$ABX_SOURCE"/include/agentbox/*.h)
     user=$BATS_TEST_TMPDIR/user
@@ -14,7 +16,7 @@ setup() {
 }
 
 compile() { # compile COMPILER STANDARD SUFFIX
-    command -v "$1" >/dev/null || skip "no $1 here"
+    need "$1"
     "$1" -std="$2" -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -fsyntax-only \
         -I"$ABX_SOURCE/include" "$user-agentbox.$3" "$user-network.$3"
 }

@@ -198,7 +198,7 @@ ctypes.CDLL(None).renameat2(-100, b\"a\", -100, b\"c\", 2)"; cat c/b/hidden/s'
 }
 
 @test "A20 variant: the disk's node made on the host into the workspace before" {
-    [ "$(id -u)" -eq 0 ] || skip "making one needs root"
+    need_root "making one needs root"
     mknod -m 666 "$W/d" c 1 8
     refused EACCES sys openat -100 "@$W/d" 0
 }

@@ -51,7 +51,7 @@ FILE
 }
 
 @test "a grant on the command line that cannot be given is told" {
-    is_other || skip "root may enter everything"
+    is_other || skip "other: root may enter everything"
     mkdir "$X/closed"
     chown 0 "$X/closed"
     chmod 700 "$X/closed"

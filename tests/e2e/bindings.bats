@@ -30,7 +30,7 @@ teardown() {
 }
 
 @test "Node: run, stream, approve, update, violations" {
-    command -v node >/dev/null || skip "node: not installed"
+    need node
     run "${AS[@]}" env AGENTBOX="$O/bin/agentbox" BINDING="$O/bindings/node" OTHER="$O/other" node "$O/binding_node.js"
     echo "$output"
     [ "$status" -eq 0 ]

@@ -5,6 +5,8 @@
 
 bats_require_minimum_version 1.5.0
 
+load ../lib/need
+
 setup() {
     ABX_SOURCE=${ABX_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
     AGENTBOX=${AGENTBOX:-${ABX_BUILD:-$ABX_SOURCE/build}/agentbox}
@@ -61,13 +63,13 @@ for c in json.load(sys.stdin)["commands"]:
 }
 
 @test "bash: shellcheck has nothing to say about the script" {
-    command -v shellcheck >/dev/null || skip "shellcheck: not installed"
+    need shellcheck
     "$AGENTBOX" completion bash >script.bash
     shellcheck -s bash script.bash
 }
 
 @test "fish: commands, options, words, operands" {
-    command -v fish >/dev/null || skip "fish: not installed"
+    need fish
     export HOME=$PWD
     in_fish 'agentbox doc' | grep -qx doctor
     [ "$(in_fish 'agentbox run --exc')" = --exclude ]
@@ -77,7 +79,7 @@ for c in json.load(sys.stdin)["commands"]:
 }
 
 @test "zsh: commands, options, words, operands" {
-    command -v zsh >/dev/null || skip "zsh: not installed"
+    need zsh
     [ "$(in_zsh 'agentbox doc')" = 'agentbox doctor ' ]
     [ "$(in_zsh 'agentbox run --exc')" = 'agentbox run --exclude=' ]
     [ "$(in_zsh 'agentbox run --network bl')" = 'agentbox run --network blocked ' ]

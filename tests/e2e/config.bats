@@ -36,7 +36,7 @@ for v in json.load(sys.stdin)["values"]:
 
 # with_etc TEXT COMMAND…: /etc/agentbox/config.json holds TEXT, in a mount namespace of its own.
 with_etc() {
-    [ "$(id -u)" -eq 0 ] || skip "needs root to mount over /etc"
+    need_root "needs root to mount over /etc"
     rm -rf "${X:?}/etc"
     cp -a /etc "$X/etc"
     mkdir "$X/etc/agentbox"
@@ -168,7 +168,7 @@ with_etc() {
 }
 
 @test "another user's file is refused" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root to make one"
+    need_root "needs root to make one"
     project '{}'
     chown 12345 "$W/.agentbox.json"
     run box -- true
@@ -354,7 +354,7 @@ with_etc() {
 }
 
 @test "without a home directory a run works, and '~' is refused by name" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root to be somebody without a home"
+    need_root "needs root to be somebody without a home"
     AS=(setpriv --reuid=54321 --regid=54321 --clear-groups env -u HOME -u XDG_STATE_HOME
         -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR)
     chmod 777 "$W"

@@ -182,7 +182,7 @@ works_in() {
 }
 
 @test "on another file system" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     unshare -m --propagation private bash -c '
         set -e
         mount -t tmpfs -o mode=777 tmpfs "$1"
@@ -195,7 +195,7 @@ works_in() {
 }
 
 @test "a read-only file system" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     unshare -m --propagation private bash -c '
         mount -t tmpfs tmpfs "$1" && mkdir "$1/d" && mount -o remount,ro "$1" && cd "$1/d" || exit 99
         shift
@@ -246,7 +246,7 @@ works_in() {
 }
 
 @test "under sudo" {
-    command -v sudo >/dev/null || skip "sudo: not installed"
+    need sudo
     sudo -n true 2>/dev/null || skip "sudo: needs a password"
     life_as root
     sudo -n "$AGENTBOX" run --approve yes -- sh -c 'id -u >made; ! touch /etc/abx-made 2>/dev/null'
@@ -257,7 +257,7 @@ works_in() {
 }
 
 @test "with no passwd entry, many groups, another umask" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     chown 54321:54322 "$W" "$HOME"
     run bash -c 'umask 027; "$@"' - setpriv --reuid=54321 --regid=54322 --groups=1,2,3,4,5,54323 "$AGENTBOX" run -- \
         sh -c 'id -u; id -g; umask; touch made'
@@ -268,7 +268,7 @@ works_in() {
 }
 
 @test "a set-user-ID copy of agentbox gives nobody more than root has inside" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     cp "$AGENTBOX" "$BASE/suid" && chmod 4755 "$BASE/suid"
     chown 1001 "$W"
     run setpriv --reuid=1001 --regid=1001 --clear-groups "$BASE/suid" run --approve yes -- sh -c 'touch /etc/abx-made /root/abx-made; true'

@@ -53,7 +53,7 @@ without_userns() {
 }
 
 @test "without user namespaces: doctor says so with a hint, run refuses, warn runs and says so" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     without_userns true || skip "userns: the limit cannot be set here"
     life_as root
     run without_userns "$AGENTBOX" doctor
@@ -83,7 +83,7 @@ assert "mounts" not in r["enforced"] and "landlock" in r["enforced"], r' "$O/r"
 }
 
 @test "without user namespaces, warn: the tree is dead when run returns all the same" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     without_userns true || skip "userns: the limit cannot be set here"
     life_as root
     run without_userns timeout 20 "$AGENTBOX" run -q --set fallbackPolicy=warn -- \

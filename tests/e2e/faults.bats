@@ -89,7 +89,7 @@ sweep() {
 }
 
 @test "each call of pid 1 fails once, as root: the command never runs" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     life_as root
     sweep init 900
 }

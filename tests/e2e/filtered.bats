@@ -25,7 +25,7 @@ load ../lib/filtered
 }
 
 @test "curl over HTTP/2 through a tunnel" {
-    command -v node || skip "no node here"
+    need node
     cat >"$X/h2.js" <<'JS'
 const h2 = require("http2"), fs = require("fs"), [, , dir, out] = process.argv;
 const s = h2.createSecureServer({ key: fs.readFileSync(dir + "/key.pem"), cert: fs.readFileSync(dir + "/cert.pem") });
@@ -52,7 +52,7 @@ JS
 }
 
 @test "node's fetch goes through the proxy where node reads the variables, and is told why not" {
-    command -v node || skip "no node here"
+    need node
     # NODE_USE_ENV_PROXY is read from version 24 on; older ones reach nothing, and nothing else is reached.
     run netbox -- node -e 'fetch("http://ok.test/hello").then(r => r.text()).then(console.log, e => console.log("failed", e.cause.code))'
     if [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 24 ]; then
@@ -89,8 +89,8 @@ make_served_repo() {
 
 # A server that lets in whoever has the key $X/key, as the one whose box it is.
 start_sshd() {
-    [ -x /usr/sbin/sshd ] || skip "no sshd here"
-    [ "$(id -u)" -eq 0 ] || skip "sshd needs root"
+    need sshd
+    need_root "sshd needs root"
     ssh-keygen -q -t ed25519 -N '' -f "$X/hostkey"
     ssh-keygen -q -t ed25519 -N '' -f "$W/key"
     cp "$W/key.pub" "$X/authorized"
@@ -128,7 +128,7 @@ CONFIG
 }
 
 @test "npm installs from a registry that is allowed" {
-    command -v npm || skip "no npm here"
+    need npm
     ALLOW+=(--allow-domain npm.test)
     mkdir -p "$X/package" "$NET/reg"
     echo '{"name":"tiny","version":"1.0.0"}' >"$X/package/package.json"
@@ -173,7 +173,7 @@ CONFIG
 }
 
 @test "java reads the properties that it is given" {
-    command -v java || skip "no java here"
+    need java
     cat >"$W/Get.java" <<'JAVA'
 import java.net.*;
 public class Get {

@@ -146,7 +146,7 @@ same() {
 }
 
 @test "the same as root" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs root"
+    need_root "needs root"
     life_as root
     RUNS=$((RUNS / 2))
     run_storm 4 no box

@@ -16,7 +16,7 @@ rung() {
 
 setup() {
     if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "not run as root"
+        skip "root: not run as root"
     fi
     fixture "$FIX/t$BATS_TEST_NUMBER"
     BASE=("${AS[@]}")

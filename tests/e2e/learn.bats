@@ -70,7 +70,7 @@ MAKE
 }
 
 @test "Node with npm and its own test runner: the registry, and a file of reports" {
-    command -v npm || skip "no npm here"
+    need npm
     mkdir -p "$X/package" "$NET/reg" "$O/reports"
     printf '{"name":"tiny","version":"1.0.0","main":"i.js"}' >"$X/package/package.json"
     echo 'module.exports = x => 2 * x;' >"$X/package/i.js"

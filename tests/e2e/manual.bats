@@ -25,7 +25,7 @@ text_of() {
 }
 
 @test "every page renders without a word from mandoc" {
-    command -v mandoc >/dev/null || skip "mandoc: not installed"
+    need mandoc
     local page
     for page in $(pages); do
         [[ $(head -1 "$page") != .so* ]] || continue

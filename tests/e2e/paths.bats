@@ -7,7 +7,7 @@ load ../lib/e2e
 
 # private COMMAND: in a mount namespace of its own, so that what is mounted goes with it.
 private() {
-    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    need_root "mounting needs root"
     unshare -m --propagation private -- "$@"
 }
 
@@ -244,7 +244,7 @@ pattern_of() {
 }
 
 @test "a pattern below a directory that cannot be listed hides all of it, or is refused" {
-    is_other || [ "$(id -u)" -ne 0 ] || skip "root reads everything"
+    is_other || [ "$(id -u)" -ne 0 ] || skip "other: root reads everything"
     mkdir -p "$W/a/shut"
     echo "$SECRET" >"$W/a/shut/key"
     own "$W"

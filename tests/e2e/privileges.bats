@@ -16,7 +16,7 @@ load ../lib/e2e
 }
 
 @test "a setuid or setgid program gains nothing" {
-    [ "$(id -u)" -eq 0 ] || skip "making one needs root"
+    need_root "making one needs root"
     cp "$(command -v id)" "$T/suid"
     cp "$(command -v id)" "$W/suid"
     chown 4242:4242 "$T/suid" "$W/suid"
@@ -29,8 +29,8 @@ load ../lib/e2e
 }
 
 @test "file capabilities gain nothing" {
-    [ "$(id -u)" -eq 0 ] || skip "setting them needs root"
-    command -v setcap || skip "no setcap here"
+    need_root "setting them needs root"
+    need setcap
     cp "$PAYLOAD" "$T/capable"
     setcap cap_sys_admin,cap_dac_override+ep "$T/capable"
     run box -- "$T/capable" state
@@ -176,7 +176,7 @@ t = threading.Thread(target=lambda: print(1)); t.start(); t.join()"'
 }
 
 @test "a device node in the workspace is dead inside" {
-    [ "$(id -u)" -eq 0 ] || skip "making one needs root"
+    need_root "making one needs root"
     mknod -m 666 "$W/zero" c 1 5
     mknod -m 666 "$T/zero" c 1 5
     refused EACCES sys openat -100 "@$W/zero" 0

@@ -4,6 +4,7 @@
 # hosts are, 127.0.0.6 and 127.0.0.1 where nobody may get (canaries). A numbers: attacks.
 # shellcheck disable=SC2154 # ports come from the peers' file
 
+load ../lib/need
 load ../lib/peers
 
 setup_file() {
@@ -138,7 +139,7 @@ counted() {
 }
 
 @test "node's http client goes through the proxy" {
-    command -v node || skip "no node here"
+    need node
     usual
     cat >"$DIR/fetch.js" <<'EOF'
 const http = require("http"), [, , port, url] = process.argv;

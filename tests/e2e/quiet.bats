@@ -98,7 +98,7 @@ JS
 }
 
 @test "npm install, into a home that npm has used before" {
-    command -v npm || skip "no npm here"
+    need npm
     ALLOW+=(--allow-domain npm.test)
     mkdir -p "$X/package" "$NET/reg" "$H/.npm"
     echo '{"name":"tiny","version":"1.0.0","scripts":{"postinstall":"echo done"}}' >"$X/package/package.json"
@@ -119,7 +119,7 @@ JS
 }
 
 @test "a full-screen editor on a terminal" {
-    command -v vim || skip "no vim here"
+    need vim
     : >"$X/r.json"
     mkdir -p "$H/.vim"
     own "$W" "$X" "$H"

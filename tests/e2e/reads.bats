@@ -217,7 +217,7 @@ answered"
 
 @test "cut off by the host's root it stays closed" {
     need_fuse
-    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    need_root "needs root"
     mkfifo "$W/go"
     mkdir "$X/connections"
     own "$W"

@@ -201,7 +201,7 @@ TABLE
 }
 
 @test "with a HOME elsewhere the account's own secrets stay hidden" {
-    [ "$(id -u)" -eq 0 ] || skip "root: needs a user database of its own"
+    need_root "needs a user database of its own"
     local id=0
     ! is_other || id=$USER_ID
     mkdir -p "$T/real/.ssh" "$T/real/.aws"
@@ -334,7 +334,7 @@ PY
 }
 
 @test "hooks that the machine's git config names are protected" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root to mount over /etc"
+    need_root "needs root to mount over /etc"
     git init -q "$W"
     mkdir "$W/machine"
     own "$W"
@@ -411,7 +411,7 @@ in_folder() {
 }
 
 @test "a folder that one run makes unwritable is no place for protected names in one that starts there" {
-    is_other || [ "$(id -u)" -ne 0 ] || skip "root writes everywhere"
+    is_other || [ "$(id -u)" -ne 0 ] || skip "other: root writes everywhere"
     local mode name
     mkdir "$W/sub"
     own "$W"
@@ -431,7 +431,7 @@ in_folder() {
 }
 
 @test "the same in a git directory" {
-    is_other || [ "$(id -u)" -ne 0 ] || skip "root writes everywhere"
+    is_other || [ "$(id -u)" -ne 0 ] || skip "other: root writes everywhere"
     local mode
     host_git init -q "$W/sub"
     rm -rf "$W/sub/.git/hooks"
@@ -446,7 +446,7 @@ in_folder() {
 }
 
 @test "a directory that one run makes unreadable hides nothing from the search of the next" {
-    is_other || [ "$(id -u)" -ne 0 ] || skip "root reads everything"
+    is_other || [ "$(id -u)" -ne 0 ] || skip "other: root reads everything"
     local mode dir
     mkdir -p "$W/sub/deep/.claude"
     echo '{}' >"$W/sub/deep/.claude/settings.json"
@@ -467,7 +467,7 @@ in_folder() {
 }
 
 @test "the rule about a directory that cannot be listed names it" {
-    is_other || [ "$(id -u)" -ne 0 ] || skip "root reads everything"
+    is_other || [ "$(id -u)" -ne 0 ] || skip "other: root reads everything"
     mkdir -p "$W/many/closed" "$W/other"
     own "$W"
     chmod 311 "$W/many/closed"

@@ -8,7 +8,7 @@ load ../lib/e2e
 
 setup() {
     if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "not run as root"
+        skip "root: not run as root"
     fi
     fixture "$FIX/t$BATS_TEST_NUMBER"
     make_repo
@@ -216,7 +216,7 @@ unharmed() {
 }
 
 @test "a directory without permissions does not hide a repository" {
-    is_other || [ "$(id -u)" -ne 0 ] || skip "root reads everything"
+    is_other || [ "$(id -u)" -ne 0 ] || skip "other: root reads everything"
     make_nested "$W/hide/dep"
     inside 'chmod 0 hide'
     run inside 'chmod 755 hide; echo evil >>hide/dep/.git/config; mv hide h'

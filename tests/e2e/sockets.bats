@@ -169,6 +169,16 @@ calls() {
     [ "$(calls other)" -eq 0 ]
 }
 
+@test "an address that ends where memory does is read as the kernel reads it" {
+    serve_named
+    OPTIONS+=(--unix-socket "$S/listed")
+    run peer edge "$S/listed" "$S/other"
+    [ "${lines[0]}" = "ok EFAULT EFAULT" ]
+    [ "${lines[1]}" = "EACCES EFAULT EFAULT" ]
+    [ "$(calls listed)" -eq 1 ]
+    [ "$(calls other)" -eq 0 ]
+}
+
 @test "socket() gives what it was asked for, and takes nothing unknown" {
     serve_named
     OPTIONS+=(--unix-socket "$S/listed")
@@ -181,7 +191,10 @@ calls() {
 # Pid 1 has the command's limit of open files: whatever it forgot to close would be missing soon.
 @test "any number of sockets, one after the other" {
     serve_named
-    run box --set resourceLimits.maxFileDescriptors=64 --unix-socket "$S/listed" -- /usr/bin/python3 "$T/sockets.py" often "$S/listed" 150
+    /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$S/dead"
+    own "$S/dead"
+    run box --set resourceLimits.maxFileDescriptors=64 --unix-socket "$S/listed" --unix-socket "$S/dead" -- \
+        /usr/bin/python3 "$T/sockets.py" often "$S/listed" 150 "$S/dead"
     [ "$output" = "done" ]
 }
 
@@ -234,6 +247,12 @@ calls() {
         [ "$output" = "got hello" ]
     done
     run box --network allowed --unix-socket "$S/listed" -- /usr/bin/python3 "$T/sockets.py" talk stream "$S/listed"
+    [ "$output" = "got hello" ]
+}
+
+@test "where all Unix sockets are allowed, the monitor is not in their way" {
+    serve_named
+    run box --set network.allowAllUnixSockets=true --monitor full -- /usr/bin/python3 "$T/sockets.py" talk stream "$S/other"
     [ "$output" = "got hello" ]
 }
 
@@ -368,6 +387,8 @@ EOF
     cd "$W"
     run "${AS[@]}" "$BOX" run "${OPTIONS[@]}" -- "$PAYLOAD" unix stream "$S/other"
     [[ $output == *"--unix-socket $S/other"* ]]
+    run "${AS[@]}" "$BOX" run "${OPTIONS[@]}" -- "$PAYLOAD" abstract some-name
+    [[ $output == *"@some-name"* ]]
     run "${AS[@]}" "$BOX" plan "${OPTIONS[@]}" -- true
     [[ $output == *"bind-ro"*"$S/listed"*"socket"* ]]
     run "${AS[@]}" "$BOX" why "${OPTIONS[@]}" read "$S/listed"

@@ -42,7 +42,7 @@ protected_files() {
 
 # Root owns the host's node: by its descriptor a command could change it for everybody.
 @test "a device that comes in as a stream is one of the view's own" {
-    [ "$(id -u)" -eq 0 ] || skip "mknod: needs root"
+    need_root "a device needs root"
     mknod -m 666 "$W/null" c 1 3
     own "$W"
     watch "$W/null"
@@ -87,7 +87,7 @@ protected_files() {
 }
 
 @test "a file of another user that cannot be reached by its name is passed" {
-    is_other || skip "nobody else here"
+    is_other || skip "other: nobody else here"
     mkdir "$X/closed"
     echo mine >"$X/closed/f"
     chown -R 0:0 "$X/closed"

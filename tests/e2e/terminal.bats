@@ -99,7 +99,7 @@ STEPS
 }
 
 @test "a full-screen editor edits and saves" {
-    command -v vi >/dev/null || skip "vi: not installed"
+    need vi
     at_run -- vi -u NONE -i NONE -n text <<'STEPS'
 expect text
 send ihello from inside\x1b
@@ -110,7 +110,7 @@ STEPS
 }
 
 @test "a pager pages" {
-    command -v less >/dev/null || skip "less: not installed"
+    need less
     seq 1 5000 >numbers
     at_run --unset-env LESS -- less numbers <<'STEPS'
 expect 22\r\n
@@ -324,7 +324,7 @@ STEPS
 }
 
 @test "in tmux: a run, a resize, a full-screen program" {
-    command -v tmux >/dev/null || skip "tmux: not installed"
+    need tmux
     sock=$O/tmux
     T() { tmux -f /dev/null -S "$sock" "$@" 3>&-; }
     T new-session -d -x 90 -y 30 "${AS[@]}" env TERM=screen "$AGENTBOX" run -- \

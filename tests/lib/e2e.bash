@@ -30,6 +30,8 @@
 
 ABX_SOURCE=${ABX_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 ABX_BUILD=${ABX_BUILD:-$ABX_SOURCE/build}
+# shellcheck source=tests/lib/need.bash
+. "$ABX_SOURCE/tests/lib/need.bash"
 WHO=${ABX_AS:-user}
 USER_ID=1001
 SECRET=the-hidden-canary
@@ -52,7 +54,7 @@ teardown_file() {
 
 setup() {
     if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "not run as root"
+        skip "root: not run as root"
     fi
     fixture "$FIX/t$BATS_TEST_NUMBER"
 }

@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -24,9 +25,11 @@ struct echo_server {
 
 static inline void *echo_serve_one(void *arg)
 {
+    const int on = 1;
     int fd = (int)(intptr_t)arg;
-    char bytes[256];
+    char bytes[65536];
 
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (send(fd, "hello", 5, MSG_NOSIGNAL) == 5)
         for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0;)
             if (send(fd, bytes, (size_t)n, MSG_NOSIGNAL) != n)

@@ -5,6 +5,9 @@
 #   BASE  a new directory; W: the one to work in; O: one outside; HOME: a home of its own
 #   AS    the words before a command that make it run as the current "who"
 
+# shellcheck source=tests/lib/need.bash
+. "$ABX_SOURCE/tests/lib/need.bash"
+
 life_setup() {
     BASE=$(mktemp -d /var/tmp/abx-life-XXXXXX)
     chmod 755 "$BASE"

@@ -33,7 +33,10 @@ static struct {
 /* networked: as with a network namespace. */
 static inline void monitor_begin(enum watch_level level, bool networked)
 {
-    const struct launch l = { .plan = { .watch = level,
+    static const struct mount_op hidden = { .kind = MOUNT_MASK_DIR, .path = "/tmp" };
+    const struct launch l = { .plan = { .mount_count = 1,
+                                        .mounts = &hidden,
+                                        .watch = level,
                                         .layers = networked ? LAYER_BIT(LAYER_NETNS) : 0 } };
 
     if (monitor.given >= 0)

@@ -12,7 +12,8 @@ places LISTED OTHER      threads that exchange the descriptor meanwhile
 names LISTED OTHER       threads that exchange what the path leads to: links, directories, files
 forms P                  every form of an address: ended, padded, cut off, too long, abstract, none
 makes                    what socket() takes and gives
-often P N                N sockets, then N connections, one after the other
+often P N DEAD           N sockets, N calls of one whose server is gone, N connections, one after the other
+edge P OTHER             addresses that end where memory does
 hold P GO                a server that accepts nobody until GO is there, and whose queue is full
 busy P GO                calls it, makes GO, calls it until it answers
 again P READY GO         is connected, makes READY, waits for GO, calls P twice
@@ -146,6 +147,22 @@ def forms(path):
     print("files", *(call_raw(unix_address(p + "\0")) for p in ("/etc/passwd", "/", "/none", ".")))
 
 
+def edge(path, other):
+    """Addresses before a page that is not there: the whole of what is said to be one must be."""
+    page = os.sysconf("SC_PAGESIZE")
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    start = libc.mmap(None, 2 * page, 3, 0x22, -1, 0)
+    libc.munmap(start + page, page)
+    for target in (path, other):
+        text = unix_address(target + "\0")
+        at = start + page - len(text)
+        ctypes.memmove(at, text, len(text))
+        print(call_raw(ctypes.c_void_p(at), len(text)), call_raw(ctypes.c_void_p(at), 110),
+              call_raw(ctypes.c_void_p(at), len(text) + 1))
+
+
 def makes():
     def made(kind, protocol=0):
         fd = libc.socket(socket.AF_UNIX, kind, protocol)
@@ -163,9 +180,11 @@ def makes():
     print(*(made(kind) for kind in (0, 2, 3, 4, 6, 10, 15)))
 
 
-def often(path, count):
+def often(path, count, dead):
     for _ in range(int(count)):
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).close()
+    for _ in range(int(count)):
+        assert call_raw(unix_address(dead)) == "ECONNREFUSED"
     for _ in range(int(count)):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
             s.connect(path)

@@ -2,7 +2,13 @@
 /* Approvals that are kept: listed, taken back, and the pause after many noes. */
 #include "lib/approve_case.h"
 
+#include <limits.h>
+
+#include "base/arena.h"
+#include "probe/approvals.h"
+#include "probe/record.h"
 #include "probe/refusals.h"
+#include "probe/trust.h"
 
 static struct case_state *start_keeping(void **state, int32_t answer, uint32_t flags)
 {
@@ -38,6 +44,103 @@ static void always_is_listed_and_once_is_not(void **state)
     assert_non_null(strstr(text, "command: " ESCALATED " \\x1b\n"));
     assert_non_null(strstr(text, "rule:    process-kill\n"));
     abx_free(text);
+    text = listed("json");
+    assert_non_null(strstr(text, "\"command\":\"" ESCALATED " \\\\x1b\""));
+    assert_non_null(strstr(text, "\"rule\":\"process-kill\""));
+    abx_free(text);
+}
+
+#define KEY      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define KEY2     "1" KEY_REST
+#define KEY_REST "123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void a_record_counts_only_if_it_reads_exactly_right(void **state)
+{
+    static const char *const wrong[] = { "", "agentbox-approval-1\n",
+                                         "agentbox-approval-2\n" KEY "\n",
+                                         "agentbox-approval-1\n" KEY "\n",
+                                         "agentbox-approval-1\n" KEY2 };
+    const struct case_state *s = *state;
+    const char *const dirs[] = { "/nonexistent/agentbox", s->api.dir, NULL };
+    const struct approval *list = NULL;
+    struct arena arena;
+    size_t count = 9;
+    char path[512];
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    assert_int_equal(approvals_add(dirs, "../x", "", NULL), ABX_E_INVALID);
+    assert_int_equal(approvals_take(dirs, "../x", NULL), ABX_E_INVALID);
+    assert_false(approvals_has(dirs, "../x"));
+    assert_int_equal(approvals_add(dirs + 1, KEY, "no label", NULL), ABX_OK);
+    assert_int_equal(approvals_add(dirs + 1, KEY2, "command: c\nin: /d\n", NULL), ABX_OK);
+    assert_true(approvals_has(dirs, KEY));
+    (void)snprintf(path, sizeof path, "%s/approvals/" KEY2, s->api.dir);
+    const struct timespec old[2] = { { .tv_sec = 5 }, { .tv_sec = 5 } };
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    assert_int_equal(approvals_list(dirs, &arena, &list, &count, NULL), ABX_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(list[0].key, KEY); /* the newest first */
+    assert_string_equal(list[0].command, "");
+    assert_string_equal(list[1].cwd, "/d");
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        write_file(path, wrong[i]);
+        assert_false(approvals_has(dirs, KEY2));
+        assert_int_equal(approvals_list(dirs, &arena, &list, &count, NULL), ABX_OK);
+        assert_int_equal(count, 1);
+    }
+    write_file(path, "agentbox-approval-1\n" KEY2 "\n");
+    assert_true(approvals_has(dirs, KEY2));
+    assert_int_equal(chmod(path, 0620), 0); /* somebody else may write it */
+    assert_false(approvals_has(dirs, KEY2));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(approvals_take(dirs, KEY2, NULL), ABX_E_IO);
+    assert_int_equal(approvals_take(dirs, KEY, NULL), ABX_OK);
+    assert_false(approvals_has(dirs, KEY));
+    arena_done(&arena);
+}
+
+static void a_record_that_cannot_be_kept_is_told(void **state)
+{
+    const struct case_state *s = *state;
+    const char *const none[] = { "/proc/nonexistent/agentbox", NULL }, *const dirs[] = { s->api.dir,
+                                                                                         NULL };
+    const uint8_t digest[SHA256_BYTES] = { 1 }, other[SHA256_BYTES] = { 2 };
+    abx_error *e = NULL;
+    bool was = true;
+    char name[NAME_MAX], beside[NAME_MAX + 64];
+    struct buf record = { .limit = 64 };
+
+    assert_int_equal(approvals_add(none, KEY, "", &e), ABX_E_IO);
+    assert_non_null(strstr(abx_error_hint(e), "XDG_STATE_HOME"));
+    abx_error_free(e);
+    assert_int_equal(trust_give(dirs, "/p/.agentbox.json", digest, NULL), ABX_OK);
+    assert_true(trust_is_given(dirs, "/p/.agentbox.json", digest));
+    assert_false(trust_is_given(dirs, "/p/.agentbox.json", other));
+    assert_false(trust_is_given(dirs, "/q/.agentbox.json", digest));
+    assert_int_equal(trust_take(dirs, "/p/.agentbox.json", &was, NULL), ABX_OK);
+    assert_true(was);
+    assert_int_equal(trust_take(dirs, "/p/.agentbox.json", &was, NULL), ABX_OK);
+    assert_false(was);
+    assert_int_equal(trust_give(none, "/p/.agentbox.json", digest, NULL), ABX_E_IO);
+
+    /* What a writer of the same thread left when it was killed is replaced; a name has an end. */
+    int dir = open(s->api.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    (void)buf_puts(&record, "yes");
+    (void)snprintf(beside, sizeof beside, "%s/r.%ld", s->api.dir, (long)gettid());
+    write_file(beside, "half");
+    assert_int_equal(record_write(dir, "r", &record), 0);
+    assert_true(record_begins(dir, "r", &record));
+    assert_int_not_equal(access(beside, F_OK), 0);
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(record_write(dir, name, &record), -ENAMETOOLONG);
+    assert_int_equal(mkdirat(dir, "taken", 0700), 0);
+    assert_int_equal(record_write(dir, "taken", &record), -EISDIR);
+    assert_int_equal(symlinkat("r", dir, "link"), 0);
+    assert_false(record_begins(dir, "link", &record));
+    (void)close(dir);
+    buf_done(&record);
 }
 
 static void forgetting_names_one_or_all(void **state)
@@ -162,6 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(always_is_listed_and_once_is_not),
         TEST(forgetting_names_one_or_all),
+        TEST(a_record_counts_only_if_it_reads_exactly_right),
+        TEST(a_record_that_cannot_be_kept_is_told),
         TEST(misuse_is_told),
         TEST(many_noes_are_a_pause_where_that_is_asked_for),
         TEST(a_yes_ends_the_count_and_failures_are_none),

@@ -223,6 +223,33 @@ static void wrong_texts_enter_nothing(void **state)
     expect_refused("{\"network\":true,\"commands\":{\"rm\":null}}", "true, false and texts");
 }
 
+static void values_of_another_type_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "{\"filesystem\":[]}",
+        "{\"allowNestedUserNamespaces\":[1]}",
+        "{\"network\":{\"allowUnixSockets\":[{}]}}",
+        "{\"network\":{\"allowUnixSockets\":1}}",
+        "{\"network\":{\"allowedDomains\":[[]]}}",
+        "{\"network\":{\"deniedDomains\":[{}]}}",
+        "{\"network\":{\"deniedDomains\":1}}",
+        "{\"credentials\":{\"envVars\":[1]}}",
+        "{\"credentials\":{\"envVars\":[{}]}}",
+        "{\"credentials\":{\"files\":[1]}}",
+        "{\"credentials\":{\"files\":[{\"mode\":\"deny\"}]}}",
+        "{\"filesystem\":{\"denyRead\":[{\"literal\":true}]}}",
+        "{\"filesystem\":{\"denyRead\":{}}}",
+        "{\"filesystem\":{\"presets\":[{}],\"rw\":[]}}",
+        "{\"filesystem\":{\"presets\":1,\"rw\":[]}}",
+        "{\"commands\":[],\"filesystem\":{\"rw\":[]}}",
+        "{\"commands\":{\"rm\":[]},\"filesystem\":{\"rw\":[]}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+        expect_refused(wrong[i], "");
+}
+
 static void too_many_paths_are_refused(void **state)
 {
     struct buf b;
@@ -266,6 +293,7 @@ int main(void)
         cmocka_unit_test(what_asks_for_nothing_is_not_mentioned),
         cmocka_unit_test(protection_that_would_be_lost_is_refused_for_a_run),
         cmocka_unit_test(wrong_texts_enter_nothing),
+        cmocka_unit_test(values_of_another_type_are_refused),
         cmocka_unit_test(too_many_paths_are_refused),
         cmocka_unit_test(agent_sandbox_keys_become_ours),
     };

