@@ -81,7 +81,7 @@ test-tsan:
 coverage:
 	@tools/install-deps build test
 	@CC=gcc tools/configure build-cov -Dtests=enabled -Dbuildtype=debug -Db_coverage=true
-	@ninja -C build-cov all tests
+	@ninja -C build-cov agentbox unit-tests
 	@find build-cov -name '*.gcda' -delete
 	@BUILD=build-cov tools/test-run unit/ fuzz/ classify/
 	@tools/coverage build-cov $(COVERAGE)
@@ -112,7 +112,9 @@ lint:
 	@tools/lint
 
 bench:
-	@BUILD=$(BUILD) bench/run $(BENCH)
+	@BUILD=$(BUILD) bench/run --json $(BENCH) >bench.json.new
+	@mv bench.json.new bench.json
+	@bench/page --svg bench.svg bench.json
 
 fuzz:
 	@tools/install-deps build test lint

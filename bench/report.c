@@ -195,9 +195,11 @@ static void json_metrics(const struct table *t)
 
             if (s->n == 0)
                 continue;
-            (void)printf("%s{\"part\":\"%s\",\"metric\":\"%s\",\"as\":\"%s\",\"unit\":\"%s\","
-                         "\"n\":%u,\"min\":%.4f,\"median\":%.4f,\"p99\":%.4f}",
-                         comma, parts[metrics[i].part].name, metrics[i].id, report_who_name(who),
+            (void)printf("%s{\"part\":\"%s\",\"title\":\"%s\",\"metric\":\"%s\",\"name\":\"%s\","
+                         "\"as\":\"%s\",\"unit\":\"%s\",\"n\":%u,\"min\":%.4f,\"median\":%.4f,"
+                         "\"p99\":%.4f}",
+                         comma, parts[metrics[i].part].name, parts[metrics[i].part].title,
+                         metrics[i].id, metrics[i].name, report_who_name(who),
                          units[metrics[i].unit], s->n, s->min, s->median, s->p99);
             comma = ",\n";
         }

@@ -26,9 +26,10 @@
 #define STACK_BYTES  32768
 #define FILTER_MAX   512u /* instructions; pid 1's filter has some 150 */
 #define LINKS_MAX    40u
-#define STEPS_MAX    1024u
-#define STATE_TRIES  50 /* the caller is about to wait: how often to look, and how far apart */
-#define STATE_PAUSE  (20 * NSEC_PER_MSEC / 1000)
+#define STEPS_MAX    256u
+#define STATE_PAUSE  (NSEC_PER_MSEC / 50) /* the caller is about to wait: it is looked at again */
+#define STATE_LIMIT  (20 * NSEC_PER_MSEC)
+#define BUSY_LIMIT   (200 * NSEC_PER_MSEC) /* of a second, for looks; the rest is for answers */
 #define OPEN_CHANGES 020001103u /* as in the filter: not for reading, and watched elsewhere */
 
 static const struct reader {
@@ -45,6 +46,14 @@ static const struct reader {
 };
 
 static _Alignas(4096) char stack[STACK_BYTES];
+
+static int64_t now_ns(void)
+{
+    struct __kernel_timespec t = { 0 };
+
+    (void)TRY2(__NR_clock_gettime, 1 /* CLOCK_MONOTONIC */, &t);
+    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
 
 static struct {
     struct mask_teller tellers[MASK_KINDS];
@@ -80,10 +89,11 @@ static bool parse_state(const char *s, struct notice *n)
 static bool read_state(struct notice *n)
 {
     const struct __kernel_timespec pause = { .tv_nsec = STATE_PAUSE };
+    const int64_t end = now_ns() + STATE_LIMIT;
     char text[256];
 
     (void)look_process(served.link, n, "/syscall");
-    for (int tries = 0; tries < STATE_TRIES; tries++) {
+    do {
         long fd = TRY4(__NR_openat, SYS_AT_FDCWD, served.link, SYS_O_RDONLY | SYS_O_CLOEXEC, 0);
         if (fd < 0)
             return false;
@@ -93,7 +103,7 @@ static bool read_state(struct notice *n)
         if (parse_state(text, n))
             return true;
         (void)TRY5(__NR_ppoll, 0, 0, &pause, 0, 0); /* "running": not asleep yet */
-    }
+    } while (now_ns() < end);
     return false;
 }
 
@@ -254,8 +264,6 @@ static void tell(const struct fuse_request *request)
     struct notice n = { .pid = request->pid };
     const char *rest;
 
-    if (request->pid <= 1 || !record_may_look(&record_reads))
-        return; /* pid 1 itself looks where others want to write */
     if (!read_state(&n)) {
         record_drop(&record_reads);
         return;
@@ -270,6 +278,30 @@ static void tell(const struct fuse_request *request)
     if (request->name[0])
         (void)text_append(served.found, TEXT_MAX, rest);
     record_tell(&record_reads, &n, WATCH_READ, 0, served.found, text_len(served.found));
+}
+
+/*
+ * Whoever waits for an answer waits for all that came before, the monitor among them. So no more
+ * than a part of each second goes into looks, however slow a command makes them.
+ */
+static void tell_in_time(const struct fuse_request *request)
+{
+    static int64_t second, busy;
+    const int64_t start = now_ns();
+
+    if (request->pid <= 1)
+        return; /* pid 1 itself, which looks where others want to write */
+    if (start / NSEC_PER_SEC != second) {
+        second = start / NSEC_PER_SEC;
+        busy = 0;
+    }
+    if (busy >= BUSY_LIMIT) {
+        record_drop(&record_reads);
+        return;
+    }
+    if (record_may_look(&record_reads))
+        tell(request);
+    busy += now_ns() - start;
 }
 
 /* ---- the thread ---- */
@@ -289,7 +321,7 @@ static void serve_one(size_t kind)
     const size_t len = got > 0 ? (size_t)got : 0;
     const size_t size = fuse_answer(&served.masks[kind], served.request, len, &request, answer);
     if (request.refused)
-        tell(&request); /* while the caller waits */
+        tell_in_time(&request); /* while the caller waits */
     if (size)
         (void)TRY3(__NR_write, t->device, answer, size); /* who has given up needs none */
 }

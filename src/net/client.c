@@ -2,9 +2,10 @@
 /*
  * The host's side of the control socket.
  *
- * Calls are sent whole and then waited for; what else the role says meanwhile goes to the hooks. A
- * role that does not read or does not answer costs the caller ten seconds and is then given up: the
- * socket is closed, and with it the role ends.
+ * Calls are sent whole and then waited for; what else the role says meanwhile goes to the hooks.
+ * What these answer goes out behind a message that is on its way, never into it. A role that does
+ * not read or does not answer costs the caller ten seconds and is then given up: the socket is
+ * closed, and with it the role ends.
  */
 #include "net/client.h"
 
@@ -24,18 +25,21 @@
 #define READ_PIECE    16384
 #define RESOLV_MAX    ((size_t)64 << 10)
 #define NAMES_AT_MOST (RESOLVE_FILE_MAX + RESOLV_MAX + 256)
+#define LATE_MAX      65536
 
 void client_init(struct client *c, int control, const struct client_hooks *hooks)
 {
     *c = (struct client){ .control = control, .hooks = *hooks };
     (void)fcntl(control, F_SETFL, O_NONBLOCK);
     buf_init(&c->in, PROTOCOL_MAX_OUT + READ_PIECE);
+    buf_init(&c->late, LATE_MAX);
 }
 
 void client_done(struct client *c)
 {
     fd_close(TAKE_FD(c->control));
     buf_done(&c->in);
+    buf_done(&c->late);
     free(c->text);
     c->text = NULL;
 }
@@ -191,7 +195,7 @@ static ssize_t send_piece(struct client *c, const char *bytes, size_t len, int f
     return sendmsg(c->control, &message, MSG_NOSIGNAL);
 }
 
-static int32_t send_message(struct client *c, const struct buf *out, int fd, abx_error **err)
+static int32_t send_whole(struct client *c, const struct buf *out, int fd, abx_error **err)
 {
     int64_t deadline = now_ns() + CALL_NS;
     size_t sent = 0;
@@ -219,6 +223,20 @@ static int32_t send_message(struct client *c, const struct buf *out, int fd, abx
             return code;
     }
     return ABX_OK;
+}
+
+static int32_t send_message(struct client *c, const struct buf *out, int fd, abx_error **err)
+{
+    c->sending = true;
+    int32_t code = send_whole(c, out, fd, err);
+    while (code == ABX_OK && c->late.len > 0) {
+        _buf_ struct buf late = c->late;
+
+        buf_init(&c->late, LATE_MAX);
+        code = send_whole(c, &late, -1, err);
+    }
+    c->sending = false;
+    return code;
 }
 
 static int32_t call(struct client *c, const struct buf *out, int fd, abx_error **err)
@@ -332,6 +350,8 @@ int32_t client_answer(struct client *c, uint32_t question, enum server_answer an
     protocol_put_numbers(&out, PROTOCOL_ANSWER, ++c->last_serial, question, answer);
     if (c->control < 0)
         return gone(c, err);
+    if (c->sending)
+        return buf_append(&c->late, out.data, out.len) < 0 ? gone(c, err) : ABX_OK;
     /* A socket that cannot take these few bytes has a role behind it that does not read. */
     return send_piece(c, out.data, out.len, -1) == (ssize_t)out.len ? ABX_OK : gone(c, err);
 }

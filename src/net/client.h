@@ -29,6 +29,8 @@ struct client { /* zeroed, with control < 0: none */
     bool stopped;    /* the role said so */
     bool pipelined;  /* calls are sent and not waited for; hooks.failed tells */
     int64_t call_ns; /* how long one is waited for; 0: ten seconds */
+    bool sending;    /* a message is on its way: answers wait in late */
+    struct buf late;
     /* The call that waits for its DONE. */
     uint32_t waits_for;
     int32_t code;

@@ -74,6 +74,16 @@ static void registry_name(char *name, size_t size, const struct stat *st)
                    (unsigned long long)st->st_ino);
 }
 
+/* All of it or a reason: of a disk that is nearly full a part fits. */
+static int write_at(int file, const void *data, size_t len, off_t at)
+{
+    ssize_t n = pwrite(file, data, len, at);
+
+    if (n < 0)
+        return -errno;
+    return (size_t)n == len ? 0 : -ENOSPC;
+}
+
 static int write_header(int file, const struct stat *st, const char *path)
 {
     struct hold_header header = { .dev = st->st_dev, .ino = st->st_ino };
@@ -81,11 +91,8 @@ static int write_header(int file, const struct stat *st, const char *path)
 
     if (len <= HOLD_PATH_MAX)
         header.path_len = (uint32_t)len;
-    if (pwrite(file, &header, sizeof header, 0) != (ssize_t)sizeof header)
-        return -EIO;
-    if (header.path_len && pwrite(file, path, len, (off_t)sizeof header) != (ssize_t)len)
-        return -EIO;
-    return 0;
+    int r = write_at(file, &header, sizeof header, 0);
+    return r < 0 || !header.path_len ? r : write_at(file, path, len, (off_t)sizeof header);
 }
 
 static int open_directory(struct hold *h, const struct plan_hold *hold)
@@ -137,9 +144,8 @@ static int register_names(int file, const struct plan_hold *hold, const struct s
     if (fstat(file, &size) < 0)
         r = -errno;
     off_t at = size.st_size < HOLD_ENTRIES_AT ? HOLD_ENTRIES_AT : size.st_size;
-    size_t bytes = hold->count * sizeof *entries;
-    if (r == 0 && pwrite(file, entries, bytes, at) != (ssize_t)bytes)
-        r = -EIO;
+    if (r == 0)
+        r = write_at(file, entries, hold->count * sizeof *entries, at);
     free(entries);
     return r;
 }

@@ -70,7 +70,7 @@ fixture() { # fixture root|user|landlock
 
 box() { # box OPTION… -- COMMAND: what it prints is also kept, for whoever asks why
     # shellcheck disable=SC2086 # words
-    (cd "$W" && exec timeout 120 $AS agentbox run $QUIET --approve yes $MORE --exclude "$D" "$@" \
+    (cd "$W" && exec timeout 600 $AS agentbox run $QUIET --approve yes $MORE --exclude "$D" "$@" \
         </dev/null >"$X/said" 2>&1)
     status=$?
     cat "$X/said"

@@ -2,13 +2,18 @@
 /* The control socket's messages: what is written is read again, and nothing shorter or longer. */
 #include "net/protocol.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "net/client.h"
 
 static const struct filter_pattern some[] = { { "ok.test", "--allow-domain" },
                                               { "*.wild.test:443", "/etc/x:1:2" } };
@@ -158,6 +163,103 @@ static void upstream_urls_are_read_or_refused(void **state)
     }
 }
 
+/* ---- the host's side ---- */
+
+#define MANY 20000 /* rules: far more than a socket holds */
+
+struct talk {
+    struct client client;
+    int role;
+    _Atomic bool asked;
+    bool rules_whole, answer_follows;
+};
+
+static void on_record(void *user, const struct server_record *record)
+{
+    (void)user;
+    (void)record;
+}
+
+/* Answers at once, while the rules are on their way. */
+static void on_ask(void *user, uint32_t question, uint32_t listener, const char *host,
+                   uint16_t port)
+{
+    struct talk *t = user;
+
+    (void)listener;
+    (void)host;
+    (void)port;
+    (void)client_answer(&t->client, question, SERVER_YES, NULL);
+    t->asked = true;
+}
+
+static bool read_message(int fd, struct buf *in, struct protocol_head *head)
+{
+    char piece[4096];
+    int whole;
+
+    while ((whole = protocol_get_head(in->data, in->len, PROTOCOL_MAX, head)) == 0) {
+        ssize_t n = recv(fd, piece, sizeof piece, 0);
+        if (n <= 0 || buf_append(in, piece, (size_t)n) < 0)
+            return false;
+    }
+    return whole > 0;
+}
+
+/* A role that asks before it reads; it reads only once it was answered. */
+static void *ask_then_read(void *arg)
+{
+    struct talk *t = arg;
+    _buf_ struct buf in = { .limit = PROTOCOL_MAX }, out = { .limit = 4096 };
+    struct protocol_head head;
+    struct arena arena;
+    struct server_rules rules;
+    uint32_t id;
+
+    protocol_put_question(&out, 5, 1, "a.test", 443);
+    (void)send(t->role, out.data, out.len, MSG_NOSIGNAL);
+    while (!t->asked)
+        usleep(1000);
+    arena_init(&arena, PROTOCOL_MAX);
+    if (read_message(t->role, &in, &head))
+        t->rules_whole = head.type == PROTOCOL_RULES &&
+                         protocol_get_rules(in.data + PROTOCOL_HEAD, head.len, &arena, &id, &rules);
+    arena_done(&arena);
+    out.len = 0;
+    protocol_put_done(&out, head.serial, ABX_OK, "");
+    (void)send(t->role, out.data, out.len, MSG_NOSIGNAL);
+    if (t->rules_whole) {
+        in.len -= PROTOCOL_HEAD + head.len;
+        memmove(in.data, in.data + PROTOCOL_HEAD + head.len, in.len);
+        t->answer_follows = read_message(t->role, &in, &head) && head.type == PROTOCOL_ANSWER;
+    }
+    return NULL;
+}
+
+static void an_answer_does_not_go_into_the_middle_of_a_message(void **state)
+{
+    static struct filter_pattern many[MANY];
+    struct talk t = { 0 };
+    const struct client_hooks hooks = { .user = &t, .record = on_record, .ask = on_ask };
+    const struct server_rules rules = { .lists.allowed = { many, MANY } };
+    pthread_t thread;
+    int pair[2];
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = (struct filter_pattern){ "some-host.example.com:443", "the test's own list" };
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    t.role = pair[1];
+    client_init(&t.client, pair[0], &hooks);
+    assert_int_equal(pthread_create(&thread, NULL, ask_then_read, &t), 0);
+    assert_int_equal(client_rules(&t.client, 1, &rules, "", NULL), ABX_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(t.rules_whole);
+    assert_true(t.answer_follows);
+    close(t.role);
+    client_done(&t.client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +269,7 @@ int main(void)
         cmocka_unit_test(records_come_out_as_they_went_in),
         cmocka_unit_test(a_text_with_a_nul_inside_is_malformed),
         cmocka_unit_test(upstream_urls_are_read_or_refused),
+        cmocka_unit_test(an_answer_does_not_go_into_the_middle_of_a_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
