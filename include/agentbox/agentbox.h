@@ -582,6 +582,6 @@ ABX_API int32_t abx_inside(void);
 }
 #endif
 
-#include "network.h" /* the proxy, the network's rules and bridges on their own */
+#include <agentbox/network.h> /* the proxy, the network's rules and bridges on their own */
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef AGENTBOX_NETWORK_H
 #define AGENTBOX_NETWORK_H
 
-#include "agentbox.h"
+#include <agentbox/agentbox.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -14,12 +14,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/internal.h"
 #include "base/buf.h"
 #include "plan/shortfalls.h"
 #include "probe/enumerate.h"
 #include "probe/inside.h"
+#include "run/cgroup.h"
 #include "run/probe.h"
 
 static int32_t refuse(abx_command *c, const char *what, const char *hint, abx_error **err)
@@ -68,8 +70,12 @@ static int32_t check_sockets(abx_command *c, abx_error **err)
 /* What Landlock alone would not keep of this command's policy, in words. */
 static uint32_t find_shortfalls(const abx_command *c, struct buf *text)
 {
-    uint32_t bits = shortfalls_find(c->policy, probe_landlock_abi(),
-                                    c->layers.last[KEY_ALLOWED_DOMAINS] != NULL);
+    const struct shortfall_facts facts = {
+        .abi = probe_landlock_abi(),
+        .hosts = c->layers.last[KEY_ALLOWED_DOMAINS] != NULL,
+        .endless = geteuid() == 0 && cgroup_probe() < 0,
+    };
+    const uint32_t bits = shortfalls_find(c->policy, &facts);
 
     shortfalls_print(bits, text);
     return bits;
@@ -118,12 +124,23 @@ void command_hint_landlock(const abx_command *c, abx_error **err)
         err_hint(err, "%s", text.data);
 }
 
+/* What was asked for by name is had or refused. */
+static int32_t refuse_native(abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED,
+                        "run inside another sandbox: it lets no namespace be made for the back "
+                        "end native");
+    err_hint(err, "leave --backend out to narrow the sandbox around; or start that one with --set "
+                  "allowNestedNamespaces=true");
+    return r;
+}
+
 int32_t command_choose_backend(abx_command *c, abx_error **err)
 {
     c->backend = BACKEND_NATIVE;
     c->shortfalls = 0;
     if (c->policy->backend == CHOICE_NATIVE)
-        return ABX_OK;
+        return inside_is_closed() ? refuse_native(err) : ABX_OK;
     if (c->policy->backend == CHOICE_BWRAP)
         return command_choose_bwrap(c, err);
     if (!inside_is_closed())

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "plan/compile.h"
 
 struct abx_answer {
     struct arena arena;
@@ -308,7 +309,7 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
     int32_t r = split_host(target, a, err);
     if (r != ABX_OK)
         return r;
-    if (!backend_has_view(c->backend)) {
+    if (!backend_has_view(c->backend) && !plan_relays(c->policy, c->backend)) {
         explain_inner_network(c, &a->says);
         return ABX_OK;
     }

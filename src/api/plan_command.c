@@ -152,7 +152,7 @@ int32_t command_compile(abx_command *c, abx_error **err)
     };
     while (request.argv[request.argc])
         request.argc++;
-    if (c->policy->network == NETWORK_FILTERED && backend_has_view(c->backend))
+    if (c->policy->network == NETWORK_FILTERED && c->backend != BACKEND_INNER)
         code = net_env_make(c->manager, &c->layers, &c->arena, &request, err);
     if (code != ABX_OK)
         return code;

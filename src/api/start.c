@@ -23,6 +23,8 @@
 #include "api/net.h"
 #include "api/test_skip.h"
 #include "base/fd.h"
+#include "plan/protocol.h"
+#include "plan/shortfalls.h"
 #include "probe/state.h"
 #include "run/probe.h"
 
@@ -222,12 +224,25 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
     return code == ABX_OK ? run_deliver(run, c->plan, dirs, err) : code;
 }
 
+/* The filter that asks pid 1 could not be had, and the other one lets nothing through. */
+static void tell_offline(const abx_command *c, struct run *run)
+{
+    if (!c->plan->relayed || (run->start.value & STATUS_RELAYED) ||
+        !c->layers.last[KEY_ALLOWED_DOMAINS])
+        return;
+    run->shortfalls |= UINT32_C(1) << SHORTFALL_HOSTS;
+    manager_notice(c->manager, ABX_NOTICE_WARNING,
+                   "there is no network at all: the kernel, or a sandbox around us, gives no "
+                   "notifications, without which hosts cannot be chosen");
+}
+
 /* A run may last for hours; what it was made from is not needed any more. */
 static void forget_plan(abx_command *c, struct run *run)
 {
     c->required = c->plan->required;
     run->shortfalls = c->shortfalls;
     run->backend = c->backend;
+    tell_offline(c, run);
     run->cpu_seconds = c->policy->max_cpu_seconds;
     command_keep_plan(c, run);
     c->policy = NULL;

@@ -283,7 +283,7 @@ void command_keep_plan(abx_command *c, struct run *run)
 
     if (!e)
         return;
-    if (!run->start.value) { /* nobody will tell */
+    if (!(run->start.value & (STATUS_WATCHED | STATUS_READS))) { /* nobody will tell */
         free_explainer(e);
         run->watch = (struct run_watch){ .level = run->watch.level };
         return;

@@ -63,7 +63,7 @@ static long step_signals(struct launch *l)
 static long step_seccomp(struct launch *l)
 {
     l->object = "filter";
-    if (l->plan.watch)
+    if (l->plan.watch || l->plan.relayed)
         l->notify_fd = (int)notify_listen(&l->plan.watch_filter);
     if (l->notify_fd < 0 && l->plan.named) {
         l->object = "monitor";

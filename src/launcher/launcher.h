@@ -60,6 +60,7 @@ void report_started(const struct launch *l);
 void report_tty(int master);
 /* STATUS_LISTENERS or STATUS_SOCKETS; 0, or -errno */
 long report_sockets(uint32_t kind, const int *fds, size_t count);
+long report_pass(int to, int fd); /* a descriptor to another socket; 0 or more, or -errno */
 void report_state(uint32_t kind, int value);
 void report_exited(int wait_status, uint32_t detail, const struct status_msg *usage);
 void report_probe(const char *name, long err, int value);
@@ -86,6 +87,13 @@ long masks_serve(struct launch *l);
 long sockets_open(struct launch *l);
 /* socket() and connect(); false: the call is not about such a socket and not answered. */
 bool sockets_serve(int listener, const struct notice *n);
+
+/* Puts fd in the place of the descriptor that is connected, with its flags; 0 or -errno. */
+long sockets_replace(int listener, const struct notice *n, int fd);
+
+/* ---- relay.c: the way to the proxy without a network namespace ---- */
+long relay_open(struct launch *l);
+bool relay_serve(int listener, const struct notice *n); /* connect(); false: not ours */
 
 /* Exit codes of the launcher itself, as in PRODUCT: what a shell would say. */
 #define EXIT_TIMED_OUT    124

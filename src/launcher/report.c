@@ -80,7 +80,10 @@ void report_started(const struct launch *l)
         .kind = STATUS_STARTED,
         .layers = l->enforced,
         .detail = l->landlock_abi,
-        .value = (l->notify_fd >= 0 ? STATUS_WATCHED : 0) | (l->reads ? STATUS_READS : 0),
+        .value = (l->notify_fd < 0  ? 0
+                  : l->plan.relayed ? STATUS_RELAYED
+                                    : STATUS_WATCHED) |
+                 (l->reads ? STATUS_READS : 0),
     };
 
     report_send(&msg, -1);
@@ -91,6 +94,17 @@ void report_tty(int master)
     struct status_msg msg = { .kind = STATUS_TTY };
 
     report_send(&msg, master);
+}
+
+long report_pass(int to, int fd)
+{
+    char byte = 0;
+    struct iovec iov = { .iov_base = &byte, .iov_len = sizeof byte };
+    struct control_fds control;
+    struct msghdr_kernel header = { .iov = &iov, .iov_len = 1 };
+
+    add_fds(&header, &control, &fd, 1);
+    return TRY3(__NR_sendmsg, to, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG);
 }
 
 /* The host waits for them, and a run that should have them has no use without. */

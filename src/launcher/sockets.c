@@ -197,18 +197,26 @@ static long connect_to(uint32_t i)
     return fd == -EPROTOTYPE ? connect_once(TYPE_SEQPACKET, &to) : fd;
 }
 
-static long replace(int listener, const struct notice *n, uint32_t i)
+long sockets_replace(int listener, const struct notice *n, int fd)
 {
     const int blocking = 0;
     uint32_t flags;
     long r = read_flags(n, &flags);
-    long fd = r < 0 ? r : connect_to(i);
+
+    if (r >= 0 && !(flags & TYPE_NONBLOCK))
+        r = TRY3(__NR_ioctl, fd, 0x5421 /* FIONBIO */, &blocking);
+    if (r >= 0)
+        r = notify_replace(listener, n, fd, (uint32_t)n->args[0], flags & TYPE_CLOEXEC);
+    return r;
+}
+
+static long replace(int listener, const struct notice *n, uint32_t i)
+{
+    long fd = connect_to(i);
 
     if (fd < 0)
         return fd;
-    r = flags & TYPE_NONBLOCK ? 0 : TRY3(__NR_ioctl, fd, 0x5421 /* FIONBIO */, &blocking);
-    if (r >= 0)
-        r = notify_replace(listener, n, (int)fd, (uint32_t)n->args[0], flags & TYPE_CLOEXEC);
+    long r = sockets_replace(listener, n, (int)fd);
     file_close((int)fd);
     return r;
 }

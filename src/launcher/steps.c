@@ -118,6 +118,7 @@ static const struct step steps[] = {
     { "listeners",  LAYER_NETNS,    step_listeners   }, /* where the proxy accepts */
     { "close",      LAYER_MOUNTS,   mount_close      },
     { "sockets",    LAYER_MOUNTS,   sockets_open     }, /* of the host, as the view shows them */
+    { "relay",      LAYER_COUNT,    relay_open       }, /* to the proxy, without a namespace */
     { "terminal",   LAYER_COUNT,    step_terminal    },
     { "limits",     LAYER_LIMITS,   limits_apply     },
     { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */

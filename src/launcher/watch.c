@@ -166,7 +166,7 @@ void watch_serve(int fd)
     static char text[TEXT_MAX];
     struct notice n;
 
-    if (!notify_receive(fd, &n) || sockets_serve(fd, &n))
+    if (!notify_receive(fd, &n) || sockets_serve(fd, &n) || relay_serve(fd, &n))
         return;
     const struct call *c = find_call(n.number);
     if (!c || c->level == WATCH_TOLD) {

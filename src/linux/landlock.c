@@ -3,8 +3,9 @@
  * Landlock: the second fence. Everything that the running kernel's Landlock can handle is handled,
  * so it is refused unless a rule of the plan grants it: reading and executing everywhere, changes
  * only below the writable roots, devices in the sandbox's /dev. Signals and abstract sockets do not
- * leave the domain. The table below says what each ABI added; rights that a kernel does not know
- * are left out, and the result names the ABI in force.
+ * leave the domain. Where pid 1 connects for the command (plan.relayed), the command connects and
+ * binds nothing. The table below says what each ABI added; rights that a kernel does not know are
+ * left out, and the result names the ABI in force.
  */
 #include <linux/stat.h>
 
@@ -29,12 +30,14 @@
 #define FS_IOCTL_DEV   (UINT64_C(1) << 15) /* ABI 5 */
 #define SCOPE_ABSTRACT (UINT64_C(1) << 0)  /* ABI 6 */
 #define SCOPE_SIGNAL   (UINT64_C(1) << 1)  /* ABI 6 */
+#define NET_BIND       (UINT64_C(1) << 0)  /* ABI 4: TCP */
+#define NET_CONNECT    (UINT64_C(1) << 1)
+#define NET_ABI        4
 
 #define RULESET_VERSION   1u
 #define RULE_PATH_BENEATH 1
 
-/* Indexed by ABI; the last row serves all later ones. Network rights (ABI 4) are left to the
- * namespace. */
+/* Indexed by ABI; the last row serves all later ones. */
 static const struct {
     uint64_t fs, scoped;
 } abi_table[] = {
@@ -77,11 +80,11 @@ long landlock_abi(void)
     return SYS3(__NR_landlock_create_ruleset, 0, 0, RULESET_VERSION);
 }
 
-static long create_ruleset(uint64_t fs, uint64_t scoped)
+static long create_ruleset(uint64_t fs, uint64_t net, uint64_t scoped)
 {
-    struct ruleset_attr attr = { .handled_fs = fs, .scoped = scoped };
+    struct ruleset_attr attr = { .handled_fs = fs, .handled_net = net, .scoped = scoped };
     /* Old kernels refuse a longer struct than they know only if the rest is not zero. */
-    size_t size = scoped ? sizeof attr : sizeof attr.handled_fs;
+    size_t size = scoped || net ? sizeof attr : sizeof attr.handled_fs;
 
     return SYS3(__NR_landlock_create_ruleset, &attr, size, 0);
 }
@@ -122,7 +125,7 @@ static long apply_rules(struct launch *l, bool scopes)
         return abi < 0 ? abi : -EOPNOTSUPP;
 
     size_t row = MIN_OF((size_t)abi, ARRAY_LEN(abi_table) - 1);
-    long ruleset = create_ruleset(abi_table[row].fs, scopes ? abi_table[row].scoped : 0);
+    long ruleset = create_ruleset(abi_table[row].fs, 0, scopes ? abi_table[row].scoped : 0);
     if (ruleset < 0)
         return ruleset;
     for (uint32_t i = 0; i < l->plan.rule_count; i++) {
@@ -136,6 +139,12 @@ static long apply_rules(struct launch *l, bool scopes)
     return restrict_self(ruleset);
 }
 
+/* Whether pid 1 looks into the command. */
+static bool is_asked(const struct plan *p)
+{
+    return p->watch || p->relayed;
+}
+
 /*
  * Who looks into another process must be in its domain or in one around it. So pid 1 enters the
  * command's rules first, without the scopes: its signals must still reach the command. The
@@ -143,12 +152,12 @@ static long apply_rules(struct launch *l, bool scopes)
  */
 long landlock_enclose(struct launch *l)
 {
-    return l->plan.watch ? apply_rules(l, false) : 0;
+    return is_asked(&l->plan) ? apply_rules(l, false) : 0;
 }
 
 long landlock_apply(struct launch *l)
 {
-    if (!l->plan.watch)
+    if (!is_asked(&l->plan))
         return apply_rules(l, true);
     /*
      * Every domain refuses links and renames from one directory to another (REFER) unless it says
@@ -158,9 +167,10 @@ long landlock_apply(struct launch *l)
     static const struct landlock_rule all = { .grant = GRANT_WRITE, .path = "/" };
     const size_t row = MIN_OF((size_t)l->landlock_abi, ARRAY_LEN(abi_table) - 1);
     const uint64_t handled = abi_table[row].fs & (FS_REFER | FS_MAKE_BLOCK);
+    const uint64_t net = l->plan.relayed && l->landlock_abi >= NET_ABI ? NET_BIND | NET_CONNECT : 0;
 
     l->object = "domain";
-    long ruleset = create_ruleset(handled, abi_table[row].scoped);
+    long ruleset = create_ruleset(handled, net, abi_table[row].scoped);
     if (ruleset < 0)
         return ruleset;
     long r = handled & FS_REFER ? add_rule(ruleset, &all, handled) : 0;
@@ -170,7 +180,7 @@ long landlock_apply(struct launch *l)
 /* Pid 1 opens nothing any more. Its signals must still reach the command: no scope. */
 long landlock_close_all(void)
 {
-    long ruleset = create_ruleset(abi_table[1].fs, 0);
+    long ruleset = create_ruleset(abi_table[1].fs, 0, 0);
 
     return ruleset < 0 ? ruleset : restrict_self(ruleset);
 }

@@ -8,6 +8,7 @@
  * them anything: the asker would wait for itself. So set-up only ever mounts them, and compares
  * what the kernel knows without asking (file_identify_cached_at).
  */
+#include <linux/fcntl.h>
 #include <linux/mount.h>
 #include <linux/stat.h>
 
@@ -69,6 +70,19 @@ static void close_teller(struct mask_teller *t)
     *t = (struct mask_teller){ .device = -1, .tree = -1 };
 }
 
+/* Above the numbers that have a meaning: which of them are free by now is chance. */
+static int open_device(void)
+{
+    long fd = TRY4(__NR_openat, SYS_AT_FDCWD, "/dev/fuse",
+                   SYS_O_RDWR | SYS_O_CLOEXEC | OPEN_NONBLOCK, 0);
+
+    if (fd < 0 || fd > LAUNCH_FD_CWD)
+        return (int)fd;
+    long high = TRY3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, LAUNCH_FD_CWD + 1);
+    file_close((int)fd);
+    return (int)high;
+}
+
 /* The device is the host's: its nodes can be opened until the view is closed. */
 long masks_open(struct launch *l)
 {
@@ -81,9 +95,8 @@ long masks_open(struct launch *l)
         *t = (struct mask_teller){ .device = -1, .tree = -1 };
         if (!is_wanted(&l->plan, kind))
             continue;
-        t->device = (int)TRY4(__NR_openat, SYS_AT_FDCWD, "/dev/fuse",
-                              SYS_O_RDWR | SYS_O_CLOEXEC | OPEN_NONBLOCK, 0);
-        if (t->device > LAUNCH_FD_CWD)
+        t->device = open_device();
+        if (t->device >= 0)
             t->tree = (int)make_tree(&l->plan, t->device, kind);
         if (t->tree < 0)
             close_teller(t);

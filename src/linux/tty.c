@@ -19,7 +19,8 @@ long tty_open(struct launch *l)
 
     if (!l->plan.tty)
         return 0;
-    l->object = "/dev/pts/ptmx";
+    /* Of the view's own devpts; without a view, the host's, where the other name may be closed. */
+    l->object = l->plan.layers & LAYER_BIT(LAYER_MOUNTS) ? "/dev/pts/ptmx" : "/dev/ptmx";
     long master = SYS4(__NR_openat, SYS_AT_FDCWD, l->object,
                        SYS_O_RDWR | SYS_O_NOCTTY | SYS_O_CLOEXEC, 0);
     if (master < 0)

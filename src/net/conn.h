@@ -53,6 +53,7 @@ struct listener {
     struct rules *rules;
     unsigned round; /* accepts in a turn: grows while more are waiting */
     bool paused;
+    bool passed; /* connections come as descriptors */
 };
 
 /* A plain HTTP request on its way, and its response. */

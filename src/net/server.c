@@ -64,7 +64,7 @@ void young_remove(struct conn *c)
 
 static void listener_pause(struct listener *l, bool pause)
 {
-    if (l->paused == pause)
+    if (l->paused == pause || l->io.fd < 0)
         return;
     l->paused = pause;
     l->server->resting = l->server->resting || pause;
@@ -79,6 +79,37 @@ static bool make_room(struct server *s)
         return false;
     conn_free(s->young.first);
     return true;
+}
+
+/* The connection that a packet brings; -1 with errno. Who sends it is believed (launcher/relay.c).
+ */
+static int receive_client(struct listener *l)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    char byte;
+    struct iovec iov = { .iov_base = &byte, .iov_len = sizeof byte };
+    struct msghdr header = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+    };
+    static const int on = 1;
+    int fd = -1;
+    ssize_t n = recvmsg(l->io.fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&header) : NULL;
+
+    if (n == 0) { /* nobody is left to send any */
+        loop_remove(l->server->loop, &l->io);
+        fd_close(TAKE_FD(l->io.fd));
+    }
+    if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof fd))
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    if (fd >= 0)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    else if (n >= 0)
+        errno = EAGAIN;
+    return fd;
 }
 
 /*
@@ -121,7 +152,8 @@ static void listener_ready(struct loop_io *io, unsigned events)
             listener_pause(l, true);
             return;
         }
-        int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = l->passed ? receive_client(l)
+                           : accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             accept_failed(l, errno);
             return;
@@ -192,14 +224,16 @@ int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
     struct rules *r = find_rules(s, rules);
     socklen_t len = sizeof(int);
     size_t count = 0;
-    int listens = 0;
+    int listens = 0, type = 0;
 
     for (const struct listener *l = s->listeners; l; l = l->next, count++)
         if (l->id == id)
             return -EEXIST;
     if (!r)
         return -ENOENT;
-    if (getsockopt(own, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens)
+    if (getsockopt(own, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 ||
+        getsockopt(own, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+        (!listens && type != SOCK_SEQPACKET))
         return -EINVAL; /* anything else would be ready all the time */
     if (fcntl(own, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
@@ -208,9 +242,11 @@ int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
     struct listener *l = calloc(1, sizeof *l);
     if (!l)
         return -ENOMEM;
-    *l = (struct listener){
-        .io = { .fd = own, .ready = listener_ready }, .server = s, .id = id, .rules = r
-    };
+    *l = (struct listener){ .io = { .fd = own, .ready = listener_ready },
+                            .server = s,
+                            .id = id,
+                            .rules = r,
+                            .passed = !listens };
     (void)setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on,
                      sizeof on); /* what it accepts has it too */
     int result = loop_add(s->loop, &l->io, LOOP_READ);

@@ -97,7 +97,10 @@ int32_t server_set_rules(struct server *s, uint32_t id, const struct server_rule
 /* Closes what came in by these rules' listeners, and them. */
 void server_remove_rules(struct server *s, uint32_t id);
 
-/* Takes a listening socket over, also on failure. 0 or -errno. */
+/*
+ * Takes a listening socket over, also on failure; or a connected Unix socket of packets, each of
+ * which brings a connection (SCM_RIGHTS). 0 or -errno.
+ */
 int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd);
 void server_unlisten(struct server *s, uint32_t id); /* and closes its connections */
 

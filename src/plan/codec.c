@@ -243,6 +243,7 @@ static void code_plan(struct coder *c, struct plan *p)
     code_u32(c, &p->tty_columns);
     code_u32(c, &p->network_shared);
     code_u32(c, &p->proxied);
+    code_u32(c, &p->relayed);
     code_u32(c, &p->publishes);
     code_u32(c, &p->nested);
     code_u32(c, &p->map_all_ids);

@@ -129,6 +129,13 @@ uint32_t plan_layers(const struct policy *policy, uint32_t backend)
     return layers;
 }
 
+/* With Unix sockets some connect() must go on, and then its address can be another. */
+bool plan_relays(const struct policy *policy, uint32_t backend)
+{
+    return backend == BACKEND_LANDLOCK && policy->network == NETWORK_FILTERED &&
+           !policy->unix_sockets;
+}
+
 static void set_scalars(const struct policy *policy, const struct facts *facts,
                         const struct plan_request *request, struct plan *plan)
 {
@@ -140,13 +147,15 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
         .offline = bare && policy->network != NETWORK_ALLOWED,
         .deaf = !policy->local_binding,
     };
+    const bool relayed = plan_relays(policy, request->backend);
 
     plan->backend = request->backend;
     plan->layers = plan->required = plan_layers(policy, request->backend);
     if (request->backend == BACKEND_LANDLOCK)
         plan->required = plan_layers(policy, BACKEND_NATIVE);
     plan->network_shared = policy->network == NETWORK_ALLOWED;
-    plan->proxied = !bare && policy->network == NETWORK_FILTERED;
+    plan->relayed = relayed;
+    plan->proxied = relayed || (!bare && policy->network == NETWORK_FILTERED);
     plan->publishes = policy->port_count > 0 && policy->network != NETWORK_ALLOWED && !bare;
     plan->tty = request->tty;
     plan->nested = policy->nested;
@@ -167,9 +176,11 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     if (options.named)
         options.watch = MAX_OF(options.watch, (uint32_t)WATCH_WRITES); /* pid 1 must be asked */
     plan->watch = options.watch;
-    if (options.watch)
+    options.relayed = relayed; /* without a listener: offline */
+    if (options.watch || relayed)
         seccomp_program(&options, &plan->watch_filter);
-    plan->reads = plan->watch == WATCH_FULL; /* learning sees every open */
+    plan->reads = plan->watch == WATCH_FULL &&
+                  request->backend == BACKEND_NATIVE; /* learning sees every open */
 }
 
 void plan_go_offline(const struct policy *policy, struct plan *plan)

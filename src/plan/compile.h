@@ -35,6 +35,9 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
 /* Without network namespaces: no Internet sockets at all, in place of an empty network. */
 void plan_go_offline(const struct policy *policy, struct plan *plan);
 
+/* Whether pid 1 connects the command to the proxy: a filtered network without namespaces. */
+bool plan_relays(const struct policy *policy, uint32_t backend);
+
 /* The layers that a plan for this policy has; known before any fact is. */
 uint32_t plan_layers(const struct policy *policy, uint32_t backend);
 

@@ -116,7 +116,10 @@ static void text_namespaces(const struct plan *p, struct buf *b)
     if (!backend_has_view(p->backend)) {
         const bool inner = p->backend == BACKEND_INNER;
         (void)buf_printf(b, "namespaces: those of the %s\n  network   %s\n",
-                         inner ? "sandbox around" : "host", p->network_shared ? "its" : "none");
+                         inner ? "sandbox around" : "host",
+                         p->network_shared ? "its"
+                         : p->relayed      ? "none, but for the proxy on 127.0.0.1"
+                                           : "none");
         return;
     }
     (void)buf_printf(b, "namespaces:\n  user      uid %u, gid %u%s\n", p->uid, p->gid,

@@ -153,7 +153,8 @@ struct plan {
     uint32_t tty; /* 1: a new terminal for the command, master passed out */
     uint32_t tty_rows, tty_columns;
     uint32_t network_shared; /* 1: the host's network namespace */
-    uint32_t proxied;        /* 1: the proxy's listeners are made inside and passed out */
+    uint32_t proxied;        /* 1: the proxy's listeners are made inside and passed out … */
+    uint32_t relayed;        /* 1: … or, without namespaces, each connection by itself */
     uint32_t publishes;      /* 1: sockets for published ports are made inside and passed out */
     uint32_t nested;         /* 1: allowNestedNamespaces */
     uint32_t map_all_ids;    /* 1: started by root: identity map of all ids */

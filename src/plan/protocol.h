@@ -97,7 +97,8 @@ enum status_kind {
     STATUS_FAILED = 1, /* step, err, text: set-up ended here; the command was not started */
     STATUS_STARTED,    /* layers: in force; the command has been executed */
     STATUS_TTY,        /* one descriptor comes along: the terminal's master side */
-    STATUS_LISTENERS,  /* descriptors come along: the proxy's listening sockets */
+    STATUS_LISTENERS,  /* descriptors come along: the proxy's listening sockets, or the one that
+                        * connections come through (net/server.h) */
     STATUS_SOCKETS,    /* … and sockets that are connected to nothing yet, for published ports */
     STATUS_STOPPED,    /* value: the signal that stopped the command */
     STATUS_CONTINUED,
@@ -110,14 +111,15 @@ enum status_kind {
 
 #define STATUS_TEXT_MAX 480
 
-/* What the monitor sees: watched calls; refused reads. */
+/* What the monitor sees: watched calls; refused reads. What else pid 1 is asked: connections. */
 #define STATUS_WATCHED 1
 #define STATUS_READS   2
+#define STATUS_RELAYED 4
 
 struct status_msg {
     uint32_t kind;
     int32_t err;     /* errno */
-    int32_t value;   /* STARTED: STATUS_WATCHED, STATUS_READS */
+    int32_t value;   /* STARTED: STATUS_WATCHED, STATUS_READS, STATUS_RELAYED */
     uint32_t layers; /* STARTED: layers in force */
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */
     uint32_t text_len;

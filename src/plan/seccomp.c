@@ -17,7 +17,8 @@ void seccomp_program(const struct seccomp_options *o, struct plan_filter *ret)
     if (o->watch != WATCH_OFF && !o->nested && !o->offline)
         program = o->named ? SECCOMP_PROGRAM_NAMED(o->watch)
                            : SECCOMP_PROGRAM_WATCH(o->unix_sockets, o->watch);
-    *ret = seccomp_programs[program + (o->deaf ? SECCOMP_PROGRAM_DEAF : 0)];
+    program += o->deaf ? SECCOMP_PROGRAM_DEAF : 0;
+    *ret = seccomp_programs[o->relayed ? SECCOMP_PROGRAM_RELAYED : program];
 }
 
 void seccomp_init_program(bool named, bool reads, struct plan_filter *ret)

@@ -15,6 +15,7 @@ struct seccomp_options {
     bool named;        /* … those of the plan: pid 1 makes and connects them; needs watch */
     bool nested;       /* new namespaces and the mount API allowed */
     bool offline;      /* no Internet sockets: where there is no network namespace to be empty */
+    bool relayed;      /* … but TCP, which pid 1 connects to the proxy; deaf, needs a listener */
     bool reads;        /* of pid 1: it serves masks, and may open files to read them */
     bool deaf;         /* no listening socket of any kind */
     uint32_t watch;    /* enum watch_level; off where nested or offline is on */

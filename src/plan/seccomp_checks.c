@@ -15,6 +15,7 @@
 #include "plan/seccomp_checks.h"
 
 #define E_PROTONOSUPPORT 93u
+#define E_OPNOTSUPP      95u
 #define E_AFNOSUPPORT    97u
 
 #define IS(arg, value)                arg, false, SECCOMP_ALL_BITS, value
@@ -190,6 +191,27 @@ static const struct seccomp_check socket_offline_checks[] = {
     { IS(0, FAMILY_UNIX), REFUSE },
     SOCKETS_OFFLINE,
 };
+/* Relayed: TCP, which pid 1 connects. Netlink would tell about the host's network. */
+static const struct seccomp_check socket_relayed_checks[] = {
+    { IS(0, FAMILY_UNIX), REFUSE },
+    { PART_IS_NOT(0, FAMILY_INTERNET, FAMILY_INET), NO_FAMILY },
+    { PART_IS_NOT(1, TYPE_MASK, TYPE_STREAM), NO_PROTOCOL },
+    { IS(2, 0), RET_ALLOW },
+    { IS(2, PROTOCOL_TCP), RET_ALLOW },
+};
+/* What connects without connect(): MSG_FASTOPEN. What makes another socket of it: TCP_ULP. */
+#define FLAG_FASTOPEN 0x20000000u
+static const struct seccomp_check sendmsg_checks[] = {
+    { HAS_ANY(2, FLAG_FASTOPEN), RET_ERRNO(E_OPNOTSUPP) },
+};
+static const struct seccomp_check sendto_checks[] = {
+    { HAS_ANY(3, FLAG_FASTOPEN), RET_ERRNO(E_OPNOTSUPP) },
+};
+#define OPTION_ULP 31u
+static const struct seccomp_check setsockopt_checks[] = {
+    { IS_NOT(1, PROTOCOL_TCP), RET_ALLOW },
+    { IS(2, OPTION_ULP), RET_ERRNO(E_OPNOTSUPP) },
+};
 static const struct seccomp_check init_socket_checks[] = {
     { IS(0, FAMILY_UNIX), RET_ALLOW },
 };
@@ -226,6 +248,8 @@ static const struct seccomp_check socketpair_unix_checks[] = {
 
 static struct seccomp_checks socket_action(const struct seccomp_options *o)
 {
+    if (o->relayed)
+        return CHECKS(socket_relayed_checks, NO_PROTOCOL);
     if (o->offline)
         return o->unix_sockets ? CHECKS(socket_unix_offline_checks, NO_PROTOCOL)
                                : CHECKS(socket_offline_checks, NO_PROTOCOL);
@@ -264,7 +288,7 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_CLONE:
         return o->nested ? VERDICT(RET_ALLOW) : CHECKS(clone_checks, RET_ALLOW);
     case SECCOMP_CONNECT:
-        return VERDICT(o->named ? RET_ASK : RET_ALLOW);
+        return VERDICT(o->named || o->relayed ? RET_ASK : RET_ALLOW);
     case SECCOMP_CHMOD:
         return CHECKS(chmod_checks, RET_ALLOW);
     case SECCOMP_FCHMODAT:
@@ -297,6 +321,12 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return CHECKS(mknodat_checks, RET_ALLOW);
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
+    case SECCOMP_SENDMSG:
+        return o->relayed ? CHECKS(sendmsg_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
+    case SECCOMP_SENDTO:
+        return o->relayed ? CHECKS(sendto_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
+    case SECCOMP_SETSOCKOPT:
+        return o->relayed ? CHECKS(setsockopt_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
     case SECCOMP_SOCKET:
         return socket_action(o);
     case SECCOMP_SOCKETPAIR:

@@ -35,6 +35,9 @@ enum seccomp_action {
     SECCOMP_OPENAT,
     SECCOMP_OPENAT2,
     SECCOMP_PERSONALITY,
+    SECCOMP_SENDMSG,
+    SECCOMP_SENDTO,
+    SECCOMP_SETSOCKOPT,
     SECCOMP_SOCKET,
     SECCOMP_SOCKETPAIR,
     SECCOMP_UNSHARE,
@@ -63,7 +66,7 @@ struct seccomp_target {
 /*
  * The programs that are generated: the command's by its options (first those that are not watched,
  * then a pair for each watch level, then one for each level with named sockets), all of them once
- * more for the deaf, then those of pid 1.
+ * more for the deaf, then the relayed one, then those of pid 1.
  */
 #define SECCOMP_PROGRAM(unix_sockets, nested, offline)                                             \
     (((unix_sockets) ? 1u : 0u) | ((nested) ? 2u : 0u) | ((offline) ? 4u : 0u))
@@ -71,8 +74,9 @@ struct seccomp_target {
     (6u + 2u * (uint32_t)(watch) + ((unix_sockets) ? 1u : 0u))
 #define SECCOMP_PROGRAM_NAMED(watch)                                                               \
     (SECCOMP_PROGRAM_WATCH(false, WATCH_LEVEL_COUNT) + (uint32_t)(watch)-WATCH_WRITES)
-#define SECCOMP_PROGRAM_DEAF SECCOMP_PROGRAM_NAMED(WATCH_LEVEL_COUNT)
-#define SECCOMP_PROGRAM_INIT (2u * SECCOMP_PROGRAM_DEAF)
+#define SECCOMP_PROGRAM_DEAF    SECCOMP_PROGRAM_NAMED(WATCH_LEVEL_COUNT)
+#define SECCOMP_PROGRAM_RELAYED (2u * SECCOMP_PROGRAM_DEAF)
+#define SECCOMP_PROGRAM_INIT    (SECCOMP_PROGRAM_RELAYED + 1u)
 #define SECCOMP_PROGRAM_INIT_FOR(named, reads)                                                     \
     (SECCOMP_PROGRAM_INIT + ((named) ? 1u : 0u) + ((reads) ? 2u : 0u))
 #define SECCOMP_PROGRAM_COUNT (SECCOMP_PROGRAM_INIT + 4u)

@@ -61,7 +61,10 @@ struct seccomp_target seccomp_target_at(uint32_t program)
         t.options.reads = (program - SECCOMP_PROGRAM_INIT) & 2u;
         return t;
     }
+    t.options.relayed = program == SECCOMP_PROGRAM_RELAYED;
     t.options.deaf = program >= SECCOMP_PROGRAM_DEAF;
+    if (t.options.relayed)
+        return t;
     program %= SECCOMP_PROGRAM_DEAF;
     if (program >= SECCOMP_PROGRAM_NAMED(WATCH_WRITES)) {
         t.options.named = true;

@@ -26,7 +26,7 @@ static bool has_covers(const struct policy *p)
     return false;
 }
 
-uint32_t shortfalls_find(const struct policy *p, long abi, bool hosts)
+uint32_t shortfalls_find(const struct policy *p, const struct shortfall_facts *f)
 {
     uint32_t bits = 0;
 
@@ -45,7 +45,7 @@ uint32_t shortfalls_of_bwrap(const struct policy *p, bool root, bool setuid, uin
     if (p->command_count)
         bits |= BIT(COMMANDS);
     if (root)
-        bits |= BIT(DEVICES) | BIT(IDS) | (p->max_processes ? BIT(NPROC) : 0);
+        bits |= BIT(DEVICE_MODES) | BIT(IDS) | (p->max_processes ? BIT(PROCESS_LIMIT) : 0);
     if (setuid && p->tmp_bytes)
         bits |= BIT(TMPSIZE);
     if (lacks & BWRAP_LACKS_LINKS)

@@ -13,10 +13,16 @@ enum shortfall {
     SHORTFALL_COUNT,
 };
 
-/* Bits of enum shortfall. abi: of the kernel's Landlock; hosts: some are allowed. */
-uint32_t shortfalls_find(const struct policy *policy, long abi, bool hosts);
+struct shortfall_facts {
+    long abi;     /* of the kernel's Landlock */
+    bool hosts;   /* some are allowed */
+    bool endless; /* nothing limits the number of this user's processes: root, no control group */
+};
+
+/* Bits of enum shortfall. */
+uint32_t shortfalls_find(const struct policy *policy, const struct shortfall_facts *facts);
 /*
- * … the back end bwrap. root: as whom it runs; setuid: that bwrap is; lacks: BWRAP_LACKS_* of its
+ * … of the back end bwrap. root: as whom it runs; setuid: that bwrap is; lacks: BWRAP_LACKS_* of its
  * plan.
  */
 uint32_t shortfalls_of_bwrap(const struct policy *policy, bool root, bool setuid, uint32_t lacks);

@@ -87,10 +87,26 @@ static int32_t ask_launcher(struct image *image, struct probe_facts *facts, abx_
 
 /* ---- storing ---- */
 
+/* A line of /proc/self/status, or nothing on kernels that do not have it. */
+static void put_status(struct buf *b, const char *status, const char *name)
+{
+    const char *line = strstr(status, name);
+
+    if (line)
+        (void)buf_append(b, line, strcspn(line, "\n"));
+    (void)buf_putc(b, ' ');
+}
+
 /* What must be the same for an answer to count; a container may share our home. */
 static bool put_key(struct buf *b)
 {
+    _buf_ struct buf status = { .limit = 1 << 16 };
     struct stat user, mounts;
+
+    if (io_read_file(AT_FDCWD, "/proc/self/status", &status) < 0 || !status.data)
+        return false;
+    put_status(b, status.data, "CapBnd:");
+    put_status(b, status.data, "Seccomp_filters:");
 
     if (stat("/proc/self/ns/user", &user) < 0 || stat("/proc/self/ns/mnt", &mounts) < 0)
         return false;
@@ -190,10 +206,14 @@ int32_t probe_host(struct image *image, const char *const *state_dirs, bool refr
     int32_t code = ask_launcher(image, &facts, err);
     if (code != ABX_OK)
         return code;
+    bool whole = true;
     for (int i = 0; i < PROBE_COUNT; i++)
-        if (!facts.items[i].tried)
+        if (!facts.items[i].tried) {
             facts.items[i].error = EIO;
-    store(state_dirs, &facts);
+            whole = false;
+        }
+    if (whole) /* what was cut short says nothing about the next time */
+        store(state_dirs, &facts);
     *ret = facts;
     return ABX_OK;
 }

@@ -132,7 +132,7 @@ STEPS
     refused EPERM sys init_module %8 8 @
     refused EPERM sys quotactl 0 @ 0 0
     refused EPERM handle "$O/f" "$O"
-    refused EPERM handle / /
+    refused 'EPERM|EACCES' handle / /
     refused EPERM sys syslog 10 0 0
     [ "$(uname -m)" != x86_64 ] || refused EPERM sys iopl 3
 }
@@ -170,6 +170,8 @@ TEXT
 
 @test "A66 a fork bomb ends at the limit, and the host goes on" {
     OPTIONS+=(--pids 100 --timeout 10s)
+    # Nothing would end it there (gaps.tsv): it is not tried.
+    [ "${ABX_BACKEND:-} $WHO" != "landlock root" ]
     run attempt forks 100000
     [[ $output == *EAGAIN ]]
     run inside 'b() { b | b & b; }; b 2>/dev/null'
@@ -262,8 +264,8 @@ os.execvp(sys.argv[1], sys.argv[1:])')
         refused 'EAFNOSUPPORT|EPERM' sys socket "$family" 3 0
         refused 'EAFNOSUPPORT|EPERM' sys socket "$family" 5 0
     done
-    refused 'EPROTONOSUPPORT|EPERM' sys socket 16 3 9
-    refused 'EPROTONOSUPPORT|EPERM' sys socket 16 3 15
+    refused 'EPROTONOSUPPORT|EAFNOSUPPORT|EPERM' sys socket 16 3 9
+    refused 'EPROTONOSUPPORT|EAFNOSUPPORT|EPERM' sys socket 16 3 15
 }
 
 @test "A79 exit statuses and signals are exact" {

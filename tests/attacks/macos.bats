@@ -149,5 +149,5 @@ granted() {
     untouched
     run bash -c 'cd "$1" && shift && "$@"' _ "$W" "${AS[@]}" "$BOX" plan --format seatbelts
     [ "$status" -eq 125 ]
-    [[ $output == *"text, json or seatbelt"* ]]
+    [[ $output == *"text, json, bwrap or seatbelt"* ]]
 }

@@ -242,7 +242,7 @@ for port in 3128, 1080:
             s.bind((host, port)); s.listen(); print("taken")
         except OSError as e:
             print(errno.errorcode[e.errno])'
-    [[ $output != *taken* && $output == *EADDRINUSE* ]]
+    [[ $output != *taken* && ($output == *EADDRINUSE* || $output == *EACCES*) ]]
     # No descriptor of a listener, of the host or of the proxy is left inside.
     run netbox -c 'ls -l /proc/self/fd /proc/1/fd 2>&1'
     [[ $output != *socket:* ]]

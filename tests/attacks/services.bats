@@ -57,7 +57,7 @@ NO='EPERM|EACCES|ENOENT|ECONNREFUSED'
     serve
     refused "$NO" abstract "$ABSTRACT"
     refused "$NO" abstract /tmp/.X11-unix/X0
-    refused "$NO|EISCONN|EINVAL" pair stream "@$ABSTRACT"
+    refused "$NO|EISCONN|EINVAL|EAFNOSUPPORT" pair stream "@$ABSTRACT"
     nobody_called
 }
 
@@ -85,7 +85,7 @@ NO='EPERM|EACCES|ENOENT|ECONNREFUSED'
     refused "$NO" unix stream /run/nscd/socket
     refused "$NO" unix stream /run/systemd/resolve/io.systemd.Resolve
     refused "$NO" unix stream /run/avahi-daemon/socket
-    refused 'ENETUNREACH|ECONNREFUSED|EPERM|ok' inet udp 127.0.0.53 53
+    refused 'ENETUNREACH|ECONNREFUSED|EPERM|EPROTONOSUPPORT|ok' inet udp 127.0.0.53 53
     run inside 'getent hosts example.com'
     [ "$status" -ne 0 ]
     nobody_called

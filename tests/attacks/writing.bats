@@ -140,8 +140,10 @@ PY'
         chown $(id -u) $O/f; chgrp $(id -g) $O/f; setfacl -m u:nobody:rwx $O/f; chattr +i $O/f; touch -h $O/f'
 }
 
-# Root's command is their owner; a box that does not hold is mended at once.
+# Root's command is their owner. Where they are the machine's own (gaps.tsv), it is not tried; a box
+# of another kind that does not hold is mended at once.
 @test "A34 variant: mode, times and owner of the devices" {
+    [ "${ABX_BACKEND:-} $WHO" != "landlock root" ]
     local nodes=(/dev/{null,zero,full,random,urandom,tty})
     inside 'for d in null zero full random urandom tty; do chmod 777 /dev/$d; touch -d @7 /dev/$d; chown 7:7 /dev/$d; done
         echo x >/dev/null && head -c1 /dev/zero >/dev/null && ! echo x >/dev/full'

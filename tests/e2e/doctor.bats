@@ -71,7 +71,7 @@ without_userns() {
     "$AGENTBOX" doctor >/dev/null # what is known from outside does not count in there
     mkdir below # at the top, where names are protected, none can be made
     run without_userns "$AGENTBOX" run --approve yes --set fallbackPolicy=warn --result "$O/r" -- \
-        sh -c 'echo ran >below/canary; python3 -c "import socket; socket.socket()" && echo online >>below/canary; echo x >/var/tmp/abx-escaped'
+        sh -c 'echo ran >below/canary; python3 -c "import socket; socket.socket(type=socket.SOCK_DGRAM)" && echo online >>below/canary; echo x >/var/tmp/abx-escaped'
     echo "$output"
     [ "$(cat below/canary)" = ran ]
     [ ! -e /var/tmp/abx-escaped ] # Landlock is there all the same

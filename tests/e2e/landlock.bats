@@ -3,7 +3,7 @@
 # The back end Landlock, on a host and in something like a container without namespaces: what it
 # promises holds, and what it does not is refused or named.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
-# shellcheck disable=SC2016,SC2034
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 bats_require_minimum_version 1.5.0
 load ../lib/e2e
 
@@ -154,16 +154,17 @@ for family, kind, where in ((socket.AF_INET, socket.SOCK_STREAM, ('127.0.0.1', $
     box -- touch sub/new
 }
 
-@test "a list of hosts is a gap of its own, and so is a single socket" {
+@test "a single socket is a gap of its own, and so is a list of hosts with all sockets" {
     bare
     serve
-    run box --allow-domain example.com --unix-socket "$S/stream" --result "$X/result" -- python3 -c "
+    run box --unix-socket "$S/stream" --result "$X/result" -- python3 -c "
 import socket
 socket.socket(socket.AF_UNIX).connect('$S/stream')"
     [[ $output == *PermissionError* || $output == *"not supported"* ]]
-    grep -q '"hosts"' "$X/result"
     grep -q '"named-sockets"' "$X/result"
     nobody_called
+    box --allow-domain example.com --set network.allowAllUnixSockets=true --result "$X/result" -- true
+    grep -q '"hosts"' "$X/result"
 }
 
 @test "processes of the host can neither be signalled, traced nor looked into" {
@@ -188,6 +189,20 @@ socket.socket(socket.AF_UNIX).connect('$S/stream')"
     wait "$BOX_PID" || status=$?
     [ "$status" -eq 7 ]
     [ "$(cat "$W/sub/got")" = got ]
+}
+
+@test "a command on a terminal has one of its own, and reaches no other" {
+    bare
+    run as_who sh -c 'cd "$1" && shift && exec python3 "$@"' - "$W" "$ABX_SOURCE/tests/lib/terminal.py" \
+        "$BOX" run -q "${BARE[@]}" -- sh -c 'tty; test -t 0 && test -t 1 && echo both; (: >"$(tty)"); : >/dev/tty; exec sleep 60' <<'STEPS'
+expect /dev/pts/\d+\r
+expect both\r
+expect Permission denied
+send \x03
+exit 130
+STEPS
+    echo "$output"
+    [ "$status" -eq 0 ]
 }
 
 MARK=$$ # in the arguments of what must not survive

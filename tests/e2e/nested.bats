@@ -192,6 +192,16 @@ levels() {
     [ "$(cat "$W/a/f" "$W/b/f")" = $'a\na' ]
 }
 
+@test "an inner run that is to be native is refused where it cannot be" {
+    run box -- "$BOX" run --backend native -- touch ran
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == *"no namespace"*native*"hint: "* ]]
+    run box -- "$BOX" run --backend native --set fallbackPolicy=warn -- touch ran
+    [ "$status" -eq 125 ]
+    [ ! -e "$W/ran" ]
+}
+
 @test "with allowNestedNamespaces an inner run is native again, three levels deep" {
     [ "$WHO" = user ] || skip "root's /proc is read-only: its inner runs have Landlock"
     mkdir "$W/a" "$W/b"

@@ -76,7 +76,7 @@ agent() {
     [[ $output =~ allowedDomains\ +files.pythonhosted.org\ +project\ +.*jsonc:1:.*\(@pypi\) ]]
     [[ $output =~ allowedDomains\ +own.example.com ]]
     # Names of groups are checked where they are written.
-    echo '{ "network": { "allowedDomains": ["@pipy"] } }' >.agentbox.jsonc
+    echo '{ "network": { "allowedDomains": ["@ppyi"] } }' >.agentbox.jsonc
     run as_who "$BOX" config validate
     [ "$status" -eq 1 ]
     [[ $output == *"jsonc:1:"*"there is no such group of hosts"*"did you mean @pypi?"* ]]

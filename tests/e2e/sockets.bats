@@ -297,7 +297,7 @@ serve() {
     mkdir -p "\$1"
     /usr/bin/python3 "$T/sockets.py" serve "\$1" "$LOG" >"\$1/ready" 2>&1 &
     servers+=(\$!)
-    while ! grep -qx ready "\$1/ready"; do sleep 0.01; done
+    while ! grep -qsx ready "\$1/ready"; do sleep 0.01; done
 }
 box() {
     (cd "$W" && exec timeout --foreground -k 2 20 setpriv --ambient-caps=-all --inh-caps=-all \

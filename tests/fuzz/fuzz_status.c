@@ -77,7 +77,6 @@ static void take(struct run *run, const uint8_t *bytes, size_t len)
         memcpy(msg, bytes, len);
     (void)message_take(run, msg, len, fds);
     free(msg);
-    check_run(run);
 }
 
 /* Its explainer serves all inputs; what they leave is taken away. */
@@ -109,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 2 + len;
         size -= 2 + len;
     }
+    check_run(run);
     if (run->failed) {
         if (run_failure(&run->failure, command->plan, &err) == ABX_OK)
             abort();

@@ -25,8 +25,9 @@
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
 #
-# BACKEND=native|bwrap|landlock: box, start_box and inside use that back end; where it cannot promise
-# everything, what it does promise is tested (fallbackPolicy warn).
+# ABX_BACKEND: the back end of every run, with fallbackPolicy warn.
+# BACKEND=native|bwrap|landlock, of a test file: box, start_box and inside use that back end, and only
+# where it cannot promise everything with fallbackPolicy warn.
 #
 # ABX_WITH: the words of another sandbox, with {W}, {D}, {H} for these directories; the command is
 # appended. A test that needs more than that of agentbox then ends with "not applicable".
@@ -48,7 +49,15 @@ setup_file() {
     cp "${AGENTBOX:-$ABX_BUILD/agentbox}" "$FIX/bin/agentbox"
     cp "${AGENTBOX_TESTING:-$ABX_BUILD/tests/agentbox-testing}" "$FIX/bin/agentbox-testing"
     cp "$ABX_BUILD/tests/payload" "$FIX/bin/payload"
+    [ -z "${ABX_BACKEND:-}" ] || use_backend "$ABX_BACKEND"
     export FIX
+}
+
+# Every run of every test, however it is started.
+use_backend() {
+    mv "$FIX/bin/agentbox" "$FIX/bin/agentbox.real"
+    ln -s "$1" "$FIX/bin/backend"
+    cp "$ABX_BUILD/tests/with-backend" "$FIX/bin/agentbox"
 }
 
 teardown_file() {

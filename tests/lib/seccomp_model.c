@@ -23,6 +23,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <seccomp.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -57,6 +58,12 @@ static bool is_tcp_or_udp(uint32_t type, uint32_t protocol)
 static uint32_t model_socket(const struct seccomp_options *o, uint32_t family, uint32_t type,
                              uint32_t protocol)
 {
+    if ((family == AF_INET || family == AF_INET6) && o->relayed)
+        return is_tcp_or_udp(type, protocol) && (type & 0xf) == SOCK_STREAM
+                   ? SECCOMP_RET_ALLOW
+                   : ERRNO(EPROTONOSUPPORT);
+    if (family == AF_NETLINK && o->relayed)
+        return ERRNO(EAFNOSUPPORT);
     if (family == AF_INET || family == AF_INET6) {
         if (o->offline)
             return ERRNO(EAFNOSUPPORT);
@@ -80,9 +87,35 @@ static uint32_t model_socketpair(const struct seccomp_options *o, uint32_t famil
     return ERRNO(EPERM);
 }
 
+/* Calls on a socket that could connect it, or make another of it. */
+static uint32_t model_connected(unsigned action, const struct seccomp_options *o,
+                                const struct seccomp_data *data)
+{
+    const bool other = action == SECCOMP_SETSOCKOPT
+                           ? (uint32_t)data->args[1] == SOL_TCP &&
+                                 (uint32_t)data->args[2] == TCP_ULP
+                           : (uint32_t)data->args[action == SECCOMP_SENDMSG ? 2 : 3] & MSG_FASTOPEN;
+
+    return o->relayed && other ? ERRNO(EOPNOTSUPP) : SECCOMP_RET_ALLOW;
+}
+
 static uint32_t allow_if(bool condition)
 {
     return condition ? SECCOMP_RET_ALLOW : ERRNO(EPERM);
+}
+
+static bool model_init(unsigned action, const struct seccomp_options *o, uint32_t a0, uint32_t a1,
+                       uint32_t a2)
+{
+    const bool named = o->named;
+
+    if (action == SECCOMP_INIT_IOCTL)
+        return a1 == TIOCGPGRP || a1 == TIOCSPGRP || a1 == SECCOMP_IOCTL_NOTIF_RECV ||
+               a1 == SECCOMP_IOCTL_NOTIF_SEND ||
+               (named && (a1 == SECCOMP_IOCTL_NOTIF_ADDFD || a1 == FIONBIO));
+    if (action == SECCOMP_INIT_OPENAT)
+        return (a2 & O_PATH) || ((named || o->reads) && !(a2 & MODEL_CHANGES));
+    return named && (action == SECCOMP_INIT_CONNECT || a0 == AF_UNIX);
 }
 
 static uint32_t model_action(unsigned action, const struct seccomp_options *o,
@@ -108,17 +141,16 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     case SECCOMP_IOCTL:
         return allow_if(a1 != TIOCSTI && a1 != TIOCLINUX && a1 != TIOCCONS && a1 != TIOCSETD);
     case SECCOMP_INIT_IOCTL:
-        return allow_if(a1 == TIOCGPGRP || a1 == TIOCSPGRP || a1 == SECCOMP_IOCTL_NOTIF_RECV ||
-                        a1 == SECCOMP_IOCTL_NOTIF_SEND ||
-                        (o->named && (a1 == SECCOMP_IOCTL_NOTIF_ADDFD || a1 == FIONBIO)));
     case SECCOMP_INIT_OPENAT:
-        return allow_if((a2 & O_PATH) || ((o->named || o->reads) && !(a2 & MODEL_CHANGES)));
     case SECCOMP_INIT_CONNECT:
-        return allow_if(o->named);
     case SECCOMP_INIT_SOCKET:
-        return allow_if(o->named && a0 == AF_UNIX);
+        return allow_if(model_init(action, o, a0, a1, a2));
     case SECCOMP_CONNECT:
-        return o->named ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+        return o->named || o->relayed ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+    case SECCOMP_SENDMSG:
+    case SECCOMP_SENDTO:
+    case SECCOMP_SETSOCKOPT:
+        return model_connected(action, o, data);
     case SECCOMP_LISTEN:
         return allow_if(!o->deaf);
     case SECCOMP_MKNOD:
@@ -161,9 +193,10 @@ static bool is_one_of(unsigned action, const uint8_t *list, size_t count)
 static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *row,
                        const struct seccomp_options *o, const struct seccomp_data *data)
 {
-    static const uint8_t watched[] = { SECCOMP_ALLOW, SECCOMP_OPEN,    SECCOMP_OPENAT,
-                                       SECCOMP_CREAT, SECCOMP_CHMOD,   SECCOMP_FCHMODAT,
-                                       SECCOMP_MKNOD, SECCOMP_MKNODAT, SECCOMP_CONNECT };
+    static const uint8_t watched[] = { SECCOMP_ALLOW,  SECCOMP_OPEN,    SECCOMP_OPENAT,
+                                       SECCOMP_CREAT,  SECCOMP_CHMOD,   SECCOMP_FCHMODAT,
+                                       SECCOMP_MKNOD,  SECCOMP_MKNODAT, SECCOMP_CONNECT,
+                                       SECCOMP_SENDTO, SECCOMP_SENDMSG };
     static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE,
                                     SECCOMP_ABSENT };
     const uint32_t verdict = model_action(row->command, o, data);
@@ -176,8 +209,7 @@ static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *
     if (row->command == SECCOMP_OPEN || row->command == SECCOMP_OPENAT)
         return o->watch == WATCH_LEARN ||
                ((uint32_t)data->args[row->command == SECCOMP_OPEN ? 1 : 2] & MODEL_CHANGES);
-    return row->command != SECCOMP_ALLOW || strcmp(w->name, "sendto") != 0 ||
-           (uint32_t)data->args[5] != 0;
+    return strcmp(w->name, "sendto") != 0 || (uint32_t)data->args[5] != 0;
 }
 
 static const struct seccomp_watch *find_watch(const struct seccomp_target *t, int number)
@@ -429,7 +461,10 @@ static void oracle_row(struct oracle *o, unsigned action)
     switch (action) {
     case SECCOMP_ALLOW:
     case SECCOMP_DENY:
-        return add_rule(o, action == SECCOMP_ALLOW ? yes : no, 0, NULL);
+    case SECCOMP_SENDMSG: /* what they look at where connections are relayed, the model says */
+    case SECCOMP_SENDTO:
+    case SECCOMP_SETSOCKOPT:
+        return add_rule(o, action == SECCOMP_DENY ? no : yes, 0, NULL);
     case SECCOMP_ABSENT:
         return add_rule(o, SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_NESTED:
@@ -454,9 +489,8 @@ static void oracle_row(struct oracle *o, unsigned action)
     case SECCOMP_INIT_SOCKET:
         return oracle_named(o, action);
     case SECCOMP_MKNOD:
-        return oracle_mknod(o, 1);
     case SECCOMP_MKNODAT:
-        return oracle_mknod(o, 2);
+        return oracle_mknod(o, action == SECCOMP_MKNOD ? 1 : 2);
     case SECCOMP_CHMOD:
     case SECCOMP_FCHMODAT:
         RULE_LIST(o, action == SECCOMP_CHMOD ? 1 : 2, S_ISUID, yes, no, 0);
@@ -476,9 +510,8 @@ static void oracle_row(struct oracle *o, unsigned action)
                   ADDR_NO_RANDOMIZE, UINT32_MAX);
         return;
     case SECCOMP_SOCKET:
-        return oracle_socket(o);
     case SECCOMP_SOCKETPAIR:
-        return oracle_socketpair(o);
+        return action == SECCOMP_SOCKET ? oracle_socket(o) : oracle_socketpair(o);
     }
     fail_msg("no rule for action %u", action);
 }

@@ -108,15 +108,17 @@ static bool lives(long pid)
 /* That live: the manager collects the dead with its next runs. */
 static long children(void)
 {
-    char path[64];
-    long pid, n = 0;
+    char path[64], text[4096] = "", *rest_of = text;
+    long n = 0;
 
     (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     FILE *file = fopen(path, "re");
-    while (file && fscanf(file, "%ld", &pid) == 1)
-        n += lives(pid);
+    if (file && !fgets(text, sizeof text, file))
+        text[0] = '\0';
     if (file)
         (void)fclose(file);
+    for (long pid; (pid = strtol(rest_of, &rest_of, 10)) > 0;)
+        n += lives(pid);
     return n;
 }
 
@@ -337,7 +339,7 @@ static int compare(const struct count *a, const struct count *b)
 {
     int leaks = 0;
 
-    if (b->fds > a->fds + 2 * WORKERS || b->threads > a->threads || b->children > 1)
+    if (b->fds > a->fds + 2L * WORKERS || b->threads > a->threads || b->children > 1)
         leaks = 1;
 #ifndef __SANITIZE_ADDRESS__
     if (b->rss_kb > a->rss_kb + a->rss_kb / 4 + RSS_SLACK_KB)

@@ -262,7 +262,8 @@ static void use_denied(const struct role *r)
 {
     const uint16_t port = shared->canary.port;
     char text[2048], line[256];
-    uint8_t socks[64] = { 5, 1, 0, 5, 1, 0, 3, 11 };
+    uint8_t socks[] = { 5,   1,   0,   5,   1,   0,   3,   11,  'd', 'e', 'n',
+                        'i', 'e', 'd', '.', 't', 'e', 's', 't', 0,   0 };
     int n;
 
     fd_close(connect_to(r, "denied.test", port, text, sizeof text));
@@ -273,10 +274,9 @@ static void use_denied(const struct role *r)
                  "Connection: close\r\n\r\n",
                  port, port);
     fd_close(request(r, line, (size_t)n, NULL, text, sizeof text));
-    memcpy(socks + 8, "denied.test", 11);
     socks[19] = (uint8_t)(port >> 8);
     socks[20] = (uint8_t)port;
-    fd_close(request(r, socks, 21, NULL, text, sizeof text));
+    fd_close(request(r, socks, sizeof socks, NULL, text, sizeof text));
 }
 
 /* What the host does first shows that the canary counts. */

@@ -228,7 +228,7 @@ static void *ask_then_read(void *arg)
     out.len = 0;
     protocol_put_done(&out, head.serial, ABX_OK, "");
     (void)send(t->role, out.data, out.len, MSG_NOSIGNAL);
-    if (t->rules_whole) {
+    if (t->rules_whole && in.data) {
         in.len -= PROTOCOL_HEAD + head.len;
         memmove(in.data, in.data + PROTOCOL_HEAD + head.len, in.len);
         t->answer_follows = read_message(t->role, &in, &head) && head.type == PROTOCOL_ANSWER;

@@ -57,8 +57,6 @@ static pid_t find_role(void)
     assert_non_null(d);
     for (const struct dirent *e; !found && (e = readdir(d));) {
         char path[300], text[64] = "", stat[512] = "";
-        int parent = 0;
-
         (void)snprintf(path, sizeof path, "/proc/%s/cmdline", e->d_name);
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
@@ -72,7 +70,7 @@ static pid_t find_role(void)
         (void)!read(fd, stat, sizeof stat - 1);
         (void)close(fd);
         const char *rest = strrchr(stat, ')');
-        if (rest && sscanf(rest, ") %*c %d", &parent) == 1 && parent == getpid() &&
+        if (rest && strlen(rest) > 4 && strtol(rest + 4, NULL, 10) == getpid() && /* ") S 1" */
             memcmp(text, "agentbox\0net-role", 17) == 0)
             found = (pid_t)strtol(e->d_name, NULL, 10);
     }
