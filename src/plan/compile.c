@@ -179,8 +179,7 @@ static void set_scalars(const struct policy *policy, const struct facts *facts,
     options.relayed = relayed; /* without a listener: offline */
     if (options.watch || relayed)
         seccomp_program(&options, &plan->watch_filter);
-    plan->reads = plan->watch == WATCH_FULL &&
-                  request->backend == BACKEND_NATIVE; /* learning sees every open */
+    plan->reads = plan->watch == WATCH_FULL; /* learning sees every open */
 }
 
 void plan_go_offline(const struct policy *policy, struct plan *plan)
