@@ -22,8 +22,8 @@ struct shortfall_facts {
 /* Bits of enum shortfall. */
 uint32_t shortfalls_find(const struct policy *policy, const struct shortfall_facts *facts);
 /*
- * … of the back end bwrap. root: as whom it runs; setuid: that bwrap is; lacks: BWRAP_LACKS_* of its
- * plan.
+ * … of the back end bwrap. root: as whom it runs; setuid: that bwrap is; lacks: BWRAP_LACKS_* of
+ * its plan.
  */
 uint32_t shortfalls_of_bwrap(const struct policy *policy, bool root, bool setuid, uint32_t lacks);
 const char *shortfall_name(uint32_t shortfall);
