@@ -110,13 +110,14 @@ static long check_op(const struct mount_op *op)
     if (parent < 0)
         return optional && (parent == -ENOENT || parent == -ENOTDIR) ? 0 : parent;
     long r = look((int)parent, name, &e);
-    if (r == -ENOENT && (optional || ((op->flags & MOUNT_HELD) && is_unmakeable((int)parent))))
+    /* What was not there to be bound: its mount point in a cover, or read-only like all else. */
+    if (r >= 0)
+        r = fits(op, &e) || (optional && op->kind == MOUNT_BIND_RW && (e.flags & FLAG_RDONLY))
+                ? 0
+                : -ESTALE;
+    else if (r == -ENOENT && (optional || ((op->flags & MOUNT_HELD) && is_unmakeable((int)parent))))
         r = 0;
     else if (r == -ENOENT || r == -ELOOP)
-        r = -ESTALE;
-    /* What was not there to be bound: its mount point in a cover, or read-only like all else. */
-    else if (r >= 0 && !fits(op, &e) &&
-             !(optional && op->kind == MOUNT_BIND_RW && (e.flags & FLAG_RDONLY)))
         r = -ESTALE;
     file_close((int)parent);
     return r;

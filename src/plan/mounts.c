@@ -63,7 +63,7 @@ static void *grow(struct walk *w, void *items, size_t count, size_t *room, size_
         w->failed = true;
         return NULL;
     }
-    if (count)
+    if (items)
         memcpy(grown, items, count * size);
     *room = wanted;
     return grown;

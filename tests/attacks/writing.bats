@@ -140,16 +140,14 @@ PY'
         chown $(id -u) $O/f; chgrp $(id -g) $O/f; setfacl -m u:nobody:rwx $O/f; chattr +i $O/f; touch -h $O/f'
 }
 
-# Root's command is their owner. Where they are the machine's own (gaps.tsv), it is not tried; a box
-# of another kind that does not hold is mended at once.
+# Root's command is their owner. Where they are the machine's own (gaps.tsv; bubblewrap binds them),
+# it is not tried: it would work.
 @test "A34 variant: mode, times and owner of the devices" {
-    [ "${ABX_BACKEND:-} $WHO" != "landlock root" ]
+    [ "$WHO" != root ] || [[ ${ABX_BACKEND:-native}${ABX_WITH:-} == native ]]
     local nodes=(/dev/{null,zero,full,random,urandom,tty})
     inside 'for d in null zero full random urandom tty; do chmod 777 /dev/$d; touch -d @7 /dev/$d; chown 7:7 /dev/$d; done
         echo x >/dev/null && head -c1 /dev/zero >/dev/null && ! echo x >/dev/full'
-    stat -c '%n %a %u %Y' "${nodes[@]}" | grep -E ' (777 .*|.* 7 .*|.* 7)$' || return 0
-    [ "$(id -u)" -ne 0 ] || { chmod 666 "${nodes[@]}" && touch "${nodes[@]}"; }
-    false
+    not grep -E ' (777 .*|.* 7 .*|.* 7)$' <<<"$(stat -c '%n %a %u %Y' "${nodes[@]}")"
 }
 
 @test "A35 truncation and device controls are covered by more than Landlock" {

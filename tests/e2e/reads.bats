@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 # Refused reads: masks that tell who looked, served by pid 1 over FUSE. They hide as the plain ones
 # do, answer whatever happens, and nothing inside gets hold of them.
 
