@@ -193,11 +193,11 @@ levels() {
 }
 
 @test "an inner run that is to be native is refused where it cannot be" {
-    run box -- "$BOX" run --backend native -- touch ran
+    run box "${ROOM[@]}" -- "$BOX" run --backend native -- touch ran
     echo "$output"
     [ "$status" -eq 125 ]
     [[ $output == *"no namespace"*native*"hint: "* ]]
-    run box -- "$BOX" run --backend native --set fallbackPolicy=warn -- touch ran
+    run box "${ROOM[@]}" -- "$BOX" run --backend native --set fallbackPolicy=warn -- touch ran
     [ "$status" -eq 125 ]
     [ ! -e "$W/ran" ]
 }

@@ -79,6 +79,16 @@ static void make_project(struct tree *t)
     make_file(t, "/home/w/x.key", "k");
 }
 
+/* In the test's own tree: what else there is on the machine comes and goes. */
+static size_t count_own(const struct tree *t, const struct facts *facts)
+{
+    size_t own = 0;
+
+    for (size_t i = 0; i < facts->path_count; i++)
+        own += path_is_beneath(facts->paths[i].path, t->base);
+    return own;
+}
+
 static void a_scan_finds_all_or_says_that_it_could_not(void **state)
 {
     struct tree *t = *state;
@@ -87,11 +97,10 @@ static void a_scan_finds_all_or_says_that_it_could_not(void **state)
 
     make_project(t);
     run(t);
-    const uint32_t count = t->plan->mount_count;
+    const size_t count = count_own(t, t->facts);
     for (size_t limit = 0;; limit += SCAN_STEP) {
         const struct policy *policy;
         const struct facts *facts = NULL;
-        const struct facts *full = t->facts;
         abx_error *err = NULL;
 
         arena_init(&arena, limit);
@@ -99,7 +108,7 @@ static void a_scan_finds_all_or_says_that_it_could_not(void **state)
         if (r == ABX_OK)
             r = scan_facts(policy, NULL, &arena, &facts, &err);
         if (r == ABX_OK) {
-            assert_int_equal(facts->path_count, full->path_count);
+            assert_int_equal(count_own(t, facts), count);
             arena_done(&arena);
             break;
         }
