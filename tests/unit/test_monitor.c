@@ -270,7 +270,7 @@ static void changes_are_told_with_and_without_following(void **state)
     assert_false(serve(SYS_fchmodat, HERE, text("ro/none"), 0600, 0));
     assert_true(serve(SYS_fchmodat, HERE, text("shut/in"), 0700, 0));
     assert_false(serve(SYS_fchmodat, HERE, 0, 0600, 0));
-    assert_false(serve(SYS_chmod, 12, 0600, 0, 0)); /* no memory there */
+    assert_false(serve(SYS_fchmodat, HERE, 12, 0600, 0)); /* no memory there */
 }
 
 /* Those that 64-bit ARM never had. */
