@@ -82,6 +82,7 @@ static void serve(const uint8_t *bytes)
     if (monitor.answers != 1)
         abort();
     const bool allowed = row < ARRAY_LEN(calls) && calls[row].level != WATCH_TOLD &&
+                         calls[row].number >= 0 && /* this CPU has it */
                          calls[row].number != __NR_socket && calls[row].number != __NR_connect;
     if (allowed && monitor.error)
         abort();
