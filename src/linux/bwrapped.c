@@ -86,21 +86,13 @@ static bool fits(const struct mount_op *op, const struct entry *e)
     }
 }
 
-/* A placeholder that could not be made, where nobody here can make anything either. */
-static bool is_unmakeable(int parent)
-{
-    long r = SYS3(__NR_faccessat, parent, ".", 2 /* W_OK */);
-
-    return r == -EACCES || r == -EROFS;
-}
-
 static bool is_checked(const struct mount_op *op)
 {
     return op->kind != MOUNT_DIR && op->kind != MOUNT_FILE && op->kind != MOUNT_LINK &&
            op->kind != MOUNT_WRAP && !(op->flags & MOUNT_LINKED);
 }
 
-static long check_op(const struct mount_op *op)
+static long check_op(const struct plan *p, const struct mount_op *op)
 {
     const bool optional = op->flags & MOUNT_OPTIONAL;
     const char *name;
@@ -115,7 +107,7 @@ static long check_op(const struct mount_op *op)
         r = fits(op, &e) || (optional && op->kind == MOUNT_BIND_RW && (e.flags & FLAG_RDONLY))
                 ? 0
                 : -ESTALE;
-    else if (r == -ENOENT && (optional || ((op->flags & MOUNT_HELD) && is_unmakeable((int)parent))))
+    else if (r == -ENOENT && (optional || mount_is_unmakeable(p, op, (int)parent)))
         r = 0;
     else if (r == -ENOENT || r == -ELOOP)
         r = -ESTALE;
@@ -253,7 +245,7 @@ long bwrapped_view(struct launch *l)
     for (uint32_t i = 0; i < p->mount_count && r >= 0; i++) {
         l->object = p->mounts[i].path;
         if (is_checked(&p->mounts[i]))
-            r = check_op(&p->mounts[i]);
+            r = check_op(p, &p->mounts[i]);
     }
     if (r >= 0)
         r = check_mounts(l);

@@ -88,7 +88,12 @@ long streams_renew(struct launch *l);           /* in the view: devices of its o
 void streams_give_back(const struct launch *l); /* the position of what was read */
 long mount_view(struct launch *l);
 long bwrapped_view(struct launch *l); /* the same, made by bwrap: looks whether it is */
-long mount_close(struct launch *l);   /* the many descriptors that mount_view leaves open */
+/*
+ * A placeholder that the host could not make, in a directory where nobody here can make anything,
+ * nor, not being its owner, allow it.
+ */
+bool mount_is_unmakeable(const struct plan *p, const struct mount_op *op, int parent);
+long mount_close(struct launch *l); /* the many descriptors that mount_view leaves open */
 uint32_t mask_kind(const struct mount_op *op); /* of the tellers */
 long masks_open(struct launch *l);
 long masks_attach(struct launch *l);

@@ -230,11 +230,7 @@ static long await_holds(struct view *v)
     return 0;
 }
 
-/*
- * A placeholder that the host could not make, in a directory where nobody here can make anything,
- * nor, not being its owner, allow it.
- */
-static bool is_unmakeable(const struct view *v, const struct mount_op *op, int parent)
+bool mount_is_unmakeable(const struct plan *p, const struct mount_op *op, int parent)
 {
     const int writable = 2; /* W_OK */
     struct statx st;
@@ -245,7 +241,7 @@ static bool is_unmakeable(const struct view *v, const struct mount_op *op, int p
     if (r == -EROFS)
         return true;
     return r == -EACCES && SYS5(__NR_statx, parent, "", SYS_AT_EMPTY_PATH, STATX_UID, &st) == 0 &&
-           st.stx_uid != v->l->plan.uid;
+           st.stx_uid != p->uid;
 }
 
 /* Into the directory of the masks, where their names alone lead to them. */
@@ -308,7 +304,8 @@ static long apply_on_name(struct view *v, uint32_t i)
     }
     if (tree >= 0)
         file_close((int)tree);
-    if (r < 0 && (op_may_miss(op, r) || (r == -ENOENT && is_unmakeable(v, op, (int)parent)))) {
+    if (r < 0 && (op_may_miss(op, r) ||
+                  (r == -ENOENT && mount_is_unmakeable(&v->l->plan, op, (int)parent)))) {
         v->trees[i] = TREE_NONE;
         return 0;
     }

@@ -58,6 +58,20 @@ void run_drain(struct run *r)
     }
 }
 
+static void on_gone(struct run *r)
+{
+    struct run_rest rest = { .keeper = r->keeper, .pidfd = r->pidfd };
+
+    if (!run_reap(&rest, false))
+        return;
+    r->pidfd = -1;
+    r->gone = true;
+    while (r->status_fd >= 0 && run_read_message(r))
+        ;
+    run_after_gone(r);
+    run_drain(r);
+}
+
 int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
 {
     struct pollfd fds[5] = {
@@ -69,7 +83,7 @@ int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
     if (run_ended(r))
         return ABX_OK;
     if (r->pidfd < 0 && r->status_fd < 0) { /* nobody is left to wait for */
-        run_on_gone(r);
+        on_gone(r);
         return ABX_OK;
     }
     if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
@@ -81,7 +95,7 @@ int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
         if (fds[i].revents)
             (void)stream_read(&r->streams[i]);
     if (fds[3].revents || (r->pidfd < 0 && r->status_fd < 0))
-        run_on_gone(r);
+        on_gone(r);
     return ABX_OK;
 }
 

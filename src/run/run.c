@@ -298,18 +298,9 @@ bool run_reap(struct run_rest *rest, bool wait)
     return true;
 }
 
-void run_on_gone(struct run *r)
+void run_after_gone(struct run *r)
 {
-    struct run_rest rest = { .keeper = r->keeper, .pidfd = r->pidfd };
-
-    if (!run_reap(&rest, false))
-        return;
-    r->pidfd = -1;
-    r->gone = true;
-    while (r->status_fd >= 0 && run_read_message(r))
-        ;
     hold_release(&r->hold); /* it may have been killed before it could */
-    run_drain(r);
 }
 
 void run_signal(struct run *r, int signal_number)

@@ -144,8 +144,8 @@ int32_t run_await_start(struct run *r, const struct plan *plan, abx_error **err)
 
 /* Some of the launcher's messages; false: the socket is empty, or closed (then here too). */
 bool run_read_message(struct run *r);
-/* The launcher's end can be seen: if it is so, the rest of what it said, and r->gone. */
-void run_on_gone(struct run *r);
+/* The launcher is gone, and all that it said is read: what it may have left to do. */
+void run_after_gone(struct run *r);
 
 /* ---- deliver.c: what goes to the launcher ---- */
 

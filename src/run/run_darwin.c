@@ -187,7 +187,7 @@ bool run_reap(struct run_rest *rest, bool wait)
 }
 
 /* The launcher is gone and did not say that the command is: it was killed. */
-static void end_orphan(const struct run *r)
+void run_after_gone(struct run *r)
 {
     const pid_t leader = r->mac->command;
 
@@ -195,20 +195,6 @@ static void end_orphan(const struct run *r)
         (void)kill(leader, SIGKILL);
         (void)kill(-leader, SIGKILL);
     }
-}
-
-void run_on_gone(struct run *r)
-{
-    struct run_rest rest = { .keeper = r->keeper, .pidfd = r->pidfd };
-
-    if (!run_reap(&rest, false))
-        return;
-    r->pidfd = -1;
-    r->gone = true;
-    while (r->status_fd >= 0 && run_read_message(r))
-        ;
-    end_orphan(r);
-    run_drain(r);
 }
 
 void run_signal(struct run *r, int signal_number)
