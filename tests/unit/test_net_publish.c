@@ -38,19 +38,41 @@ static int unmake(void **state)
     return 0;
 }
 
-static int listen_at(int family, uint16_t *port)
+/* A socket at this port (0: any) of the family's loopback, with SO_REUSEPORT; -1: it is taken. */
+static int try_bind(int family, uint16_t *port)
 {
     struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
     struct sockaddr *at = family == AF_INET ? (struct sockaddr *)&in : (struct sockaddr *)&in6;
     socklen_t len = family == AF_INET ? sizeof in : sizeof in6;
+    const int shared = 1;
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     in.sin_port = in6.sin6_port = htons(*port);
-    assert_int_equal(bind(fd, at, len), 0);
-    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &shared, sizeof shared), 0);
+    if (bind(fd, at, len) < 0) {
+        assert_int_equal(errno, EADDRINUSE);
+        close(fd);
+        return -1;
+    }
     assert_int_equal(getsockname(fd, at, &len), 0);
     *port = ntohs(family == AF_INET ? in.sin_port : in6.sin6_port);
+    return fd;
+}
+
+static int bind_at(int family, uint16_t *port)
+{
+    int fd = try_bind(family, port);
+
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static int listen_at(int family, uint16_t *port)
+{
+    int fd = bind_at(family, port);
+
+    assert_int_equal(listen(fd, 16), 0);
     return fd;
 }
 
@@ -66,14 +88,20 @@ static void *echo(void *arg)
     return NULL;
 }
 
-static void start_echo(int family, uint16_t *port)
+static void serve(int fd)
 {
     static int listeners[8];
     static unsigned count;
     pthread_t thread;
 
-    listeners[count] = listen_at(family, port);
+    assert_int_equal(listen(fd, 16), 0);
+    listeners[count] = fd;
     assert_int_equal(pthread_create(&thread, NULL, echo, &listeners[count++]), 0);
+}
+
+static void start_echo(int family, uint16_t *port)
+{
+    serve(bind_at(family, port));
 }
 
 /* So many of each family. */
@@ -195,7 +223,15 @@ static void both_loopbacks_are_tried(void **state)
         close(try);
     if (!has_ipv6)
         skip();
-    start_echo(AF_INET6, &inside);
+    int server = -1, nobody = -1; /* nobody: the same port of 127.0.0.1, held and not served */
+    while (nobody < 0) {
+        if (server >= 0)
+            close(server);
+        inside = 0;
+        server = bind_at(AF_INET6, &inside);
+        nobody = try_bind(AF_INET, &inside);
+    }
+    serve(server);
     give_sockets(1);
     uint16_t outside = open_port(inside);
     for (unsigned i = 0; i < 3; i++) {
@@ -204,20 +240,20 @@ static void both_loopbacks_are_tried(void **state)
         exchange(fd);
         close(fd);
     }
+    close(nobody);
 }
 
 static void a_port_without_a_server_hangs_up_until_there_is_one(void **state)
 {
     uint16_t inside = 0;
-    int listener = listen_at(AF_INET, &inside);
+    int server = bind_at(AF_INET, &inside); /* it does not listen yet */
 
     (void)state;
-    close(listener);
     give_sockets(1);
     uint16_t outside = open_port(inside);
     expect_end(dial(outside));
     expect_end(dial(outside));
-    start_echo(AF_INET, &inside);
+    serve(server);
     int fd = dial(outside);
     exchange(fd);
     close(fd);
@@ -231,6 +267,7 @@ static void a_run_that_ends_takes_all_along(void **state)
     start_echo(AF_INET, &inside);
     give_sockets(2);
     uint16_t outside = open_port(inside);
+    int held = bind_at(AF_INET, &outside); /* nobody else can have the port afterwards */
     int fd = dial(outside);
     exchange(fd);
     publish_drop(publish, RUN);
@@ -242,6 +279,7 @@ static void a_run_that_ends_takes_all_along(void **state)
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), -1);
     assert_int_equal(errno, ECONNREFUSED);
     close(fd);
+    close(held);
     publish_drop(publish, RUN); /* nothing to do */
 }
 
