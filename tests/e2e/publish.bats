@@ -27,16 +27,6 @@ free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-wait_for() {
-    local i
-    for ((i = 0; i < 1000; i++)); do
-        ! "$@" || return 0
-        sleep 0.02
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
-
 # ask PORT TEXT: the answer of what listens on the host's port.
 ask() {
     (
