@@ -37,16 +37,6 @@ while True:
     break'
 }
 
-wait_for() {
-    local i
-    for ((i = 0; i < 1000; i++)); do
-        ! "$@" || return 0
-        sleep 0.02
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
-
 # ask PORT TEXT: the answer of what listens on the host's port.
 ask() {
     (
