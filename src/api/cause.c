@@ -164,7 +164,9 @@ const char *cause_hint(enum probe_item item, int32_t error, const struct cause_s
 
 const char *cause_cost(enum probe_item item, struct cause_rest rest)
 {
-    if (!rest.view && !rest.landlock)
+    const bool around = item <= PROBE_PROC || item >= PROBE_LANDLOCK; /* of what keeps files */
+
+    if (!rest.view && !rest.landlock && around)
         return "nothing is left that could stand around the files";
     switch (item) {
     case PROBE_USERNS:

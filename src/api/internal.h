@@ -205,8 +205,8 @@ int32_t command_cannot(const abx_command *c, const char *where, const char *what
 int32_t command_choose_backend(abx_command *c, abx_error **err);
 /* … Landlock alone: refused under "strict", else said; what was planned is void. */
 int32_t command_choose_landlock(abx_command *c, abx_error **err);
-/* Namespaces were refused under "strict": adds to the hint what there is without them. */
-void command_hint_landlock(const abx_command *c, abx_error **err);
+/* Namespaces were refused: the hint has the cause, and under "strict" what there is without them. */
+void command_hint_closed(const abx_command *c, const struct status_msg *refusal, abx_error **err);
 /* bwrap.c: … by bubblewrap: refused if there is none, or if it lacks something under "strict". */
 int32_t command_choose_bwrap(abx_command *c, abx_error **err);
 int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err);

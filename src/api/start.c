@@ -263,6 +263,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
     _fd_ int cwd_fd = -1;
     _net_ports_ struct net_ports ports = { .count = 0 };
     _err_ abx_error *native = NULL;
+    struct status_msg refusal = { 0 };
     bool reduced = false;
     int32_t code = open_cwd(c, &cwd_fd, err);
 
@@ -281,6 +282,8 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
             return code;
         }
         bool closed = code == ABX_E_SANDBOX && is_closed_host(run);
+        if (closed && c->backend == BACKEND_NATIVE)
+            refusal = run->failure;
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);
         run_done(run, NULL);
@@ -294,8 +297,8 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
             reduced = true;
             continue;
         }
-        if (closed && c->policy->strict && why)
-            command_hint_landlock(c, &why);
+        if (closed && why)
+            command_hint_closed(c, &refusal, &why);
         if (err)
             *err = TAKE_PTR(why);
         return code;
