@@ -137,12 +137,14 @@ static bool reduce_plan(abx_command *c, bool closed, struct arena *arena)
            command_choose_landlock(c, NULL) == ABX_OK;
 }
 
-/* Whether the first step into a sandbox of our own was refused. */
+/* Whether the first step into a sandbox of our own was refused; by the host, not by us. */
 static bool is_closed_host(const struct run *run)
 {
     static const char *const first[] = { "namespaces", "identity", "prepare",
                                          "netns",      "loopback", "bwrap" };
 
+    if (run->failure.err == ECANCELED)
+        return false;
     for (size_t i = 0; run->failed && i < ARRAY_LEN(first); i++)
         if (strcmp(run->failure.step, first[i]) == 0)
             return true;
@@ -278,10 +280,12 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
             code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
+            command_tell_bwrap(c);
             forget_plan(c, run);
             return code;
         }
-        bool closed = code == ABX_E_SANDBOX && is_closed_host(run);
+        bool closed = code == ABX_E_SANDBOX &&
+                      (is_closed_host(run) || (native && command_bwrap_fails(c, run)));
         if (closed && c->backend == BACKEND_NATIVE)
             refusal = run->failure;
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));

@@ -30,7 +30,7 @@ const char *const *state_directories(struct arena *a, const char *home)
         return NULL;
     if (state && state[0] == '/')
         list[n++] = arena_printf(a, "%s/agentbox", state);
-    if (home)
+    if (home && access(home, F_OK) == 0) /* it is not for us to make one */
         list[n++] = arena_printf(a, "%s/.local/state/agentbox", home);
     if (runtime && runtime[0] == '/')
         list[n++] = arena_printf(a, "%s/agentbox", runtime);
