@@ -180,7 +180,9 @@ void watch_serve(int fd)
         look_at_address(&n, c);
     else if (c->kind == WATCH_MOVE)
         look_at_move(&look);
-    else
+    else if (c->kind != WATCH_CHDIR)
         look_at_name(&look);
+    if (c->kind == WATCH_MAKE || c->kind == WATCH_MOVE || c->kind == WATCH_CHDIR)
+        known_change(&n);
     notify_answer(fd, &n, 0);
 }
