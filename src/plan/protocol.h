@@ -77,6 +77,12 @@ struct hold_entry {
     char name[HOLD_NAME_MAX + 1];
 };
 
+/* A socket that is known by its inode goes even if somebody who shares it gave it permissions. */
+static inline bool hold_is_removable(const struct hold_entry *known, uint32_t mode, uint64_t size)
+{
+    return hold_is_shaped(mode, size) || (known->ino && (mode & 0170000u) == 0140000u);
+}
+
 enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE, DELIVER_WORDS };
 #define DELIVER_MAX_FDS (1 + 2 * LAUNCH_MAX_HOLDS) /* the kernel passes up to 253 */
 
