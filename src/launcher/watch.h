@@ -71,6 +71,10 @@ void known_forget_held(void); /* it may be about to go */
 /* The call can change what names mean. */
 void known_change(const struct notice *n);
 
+/* ---- watch_thread.c ---- */
+
+void watch_allow_thread(const struct plan *p); /* if there is room for it */
+
 /* ---- watch_records.c ---- */
 
 /* Two threads tell, of calls and of masks; each has records of its own. */

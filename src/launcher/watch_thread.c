@@ -19,6 +19,7 @@
 
 static _Alignas(16) uint8_t stack[STACK_SIZE];
 static uint32_t calls;
+static bool has_room;
 
 /* Serves until nobody is left who could call. It is never waited for: it ends with pid 1. */
 static ATTR_NORETURN void thread_main(void *arg)
@@ -36,17 +37,17 @@ static ATTR_NORETURN void thread_main(void *arg)
         (void)TRY1(__NR_exit, 0);
 }
 
-static bool has_room(const struct plan *p)
+void watch_allow_thread(const struct plan *p)
 {
+    has_room = !p->pid_max || p->pid_max >= ROOM_MIN;
     for (uint32_t i = 0; i < p->limit_count; i++)
         if (p->limits[i].resource == RLIMIT_NPROC && p->limits[i].value < ROOM_MIN)
-            return false;
-    return !p->pid_max || p->pid_max >= ROOM_MIN;
+            has_room = false;
 }
 
-bool watch_detach(const struct plan *p, int fd)
+bool watch_detach(int fd)
 {
-    if (++calls != CALLS_BEFORE || !has_room(p))
+    if (!has_room || ++calls != CALLS_BEFORE)
         return false;
     return sys_clone_vm(LAUNCH_THREAD, stack + sizeof stack, thread_main, (void *)(intptr_t)fd) > 0;
 }
