@@ -32,6 +32,7 @@
 #define LAUNCH_FD_CGROUP   6
 #define LAUNCH_FD_FREE     7 /* the first one that the launcher may use for itself */
 #define LAUNCH_MAX_HOLDS   64
+#define LAUNCH_THREAD      0x00050f00u /* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
 
 /*
  * A registry file names the placeholders in one directory. Its own name is "<dev>-<ino>" of that
