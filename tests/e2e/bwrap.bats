@@ -5,7 +5,6 @@
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 bats_require_minimum_version 1.5.0
-BACKEND=bwrap
 PREFIX=()
 load ../lib/e2e
 
@@ -15,6 +14,8 @@ setup() {
     fi
     [ -x /usr/bin/bwrap ] || skip "bubblewrap is not installed"
     fixture "$FIX/t$BATS_TEST_NUMBER"
+    OPTIONS+=(--backend bwrap)
+    [ "$WHO" != root ] || OPTIONS+=(--set fallbackPolicy=warn)
 }
 
 # with_bwrap FILE [OPTION…]: a box on a host where that is /usr/bin/bwrap; $FIX/bwrap is the real one.
