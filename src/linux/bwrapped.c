@@ -37,7 +37,7 @@ static long look(int parent, const char *name, struct entry *ret)
     long fd = SYS4(__NR_openat, parent, name, SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC, 0);
     if (fd < 0)
         return fd;
-    struct file_id again;
+    struct file_id again = { 0 };
     r = file_identify((int)fd, &again);
     if (r >= 0 && (again.mount != ret->id.mount || again.ino != ret->id.ino))
         r = -ESTALE;
