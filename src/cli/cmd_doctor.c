@@ -81,7 +81,9 @@ static int print_text(const abx_report *r)
         print_row(r, i);
     (void)printf("\nBack end: ");
     print_words(native  ? "native, all layers."
-                : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap."
+                : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap. What "
+                          "the host mounts later is seen; a rule through a symlink, or a covered "
+                          "command that is one, is refused."
                 : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
                           "no hosts chosen anew, no guards and wrappers of commands."
                 : landlock ? "landlock, which cannot promise everything: see what is missing."
