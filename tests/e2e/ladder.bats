@@ -157,6 +157,7 @@ for kind, port in ((socket.SOCK_STREAM, $TCP), (socket.SOCK_DGRAM, $UDP)):
         notify=EINVAL landlock=0 landlock=1 landlock=5 clone3=ENOSYS; do
         rung "$name"
         run as_who "$BOX" doctor
+        output=$(unwrapped <<<"$output")
         echo "$output"
         [ "$status" -le 1 ]
         grep -q '^Back end: ' <<<"$output"

@@ -126,6 +126,19 @@ static void seal(const char *path)
     attach(tree, path);
 }
 
+/* Of the machine, in a chroot of somebody: the kernel takes one that is whole as a pattern for more. */
+static void drop_other_procs(void)
+{
+    FILE *mounts = fopen("/proc/self/mounts", "re");
+    char path[PATH_BYTES], type[64];
+
+    must(mounts ? 0 : -1, "read", "/proc/self/mounts");
+    while (fscanf(mounts, "%*s %4095s %63s %*[^\n]", path, type) == 2)
+        if (strcmp(type, "proc") == 0 && strcmp(path, "/proc") != 0)
+            must(umount2(path, MNT_DETACH), "unmount", path);
+    (void)fclose(mounts);
+}
+
 static void mount_proc(void)
 {
     static const char *const masked[] = {
@@ -139,6 +152,7 @@ static void mount_proc(void)
         mount_new("tmpfs", "/proc", NOTHING | MS_RDONLY, "mode=555");
         return;
     }
+    drop_other_procs();
     mount_new("proc", "/proc", NOTHING, want.proc);
     for (size_t i = 0; want.masked && i < COUNT(masked); i++)
         mask(masked[i]);

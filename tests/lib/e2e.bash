@@ -210,6 +210,14 @@ was_applicable() {
     fi
 }
 
+# Lines that continue the one before are joined to it again.
+unwrapped() {
+    awk '/^          / && !/hint: / { sub(/^ +/, " "); line = line $0; next }
+        NR > 1 { print line }
+        { line = $0 }
+        END { print line }'
+}
+
 # Names that the text may use; the rest of the environment is the box's. The classifier does not see
 # the text: here the sandbox alone has to hold.
 inside() {
