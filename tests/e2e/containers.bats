@@ -4,7 +4,7 @@
 # places: a run that holds, or a refusal that names the step and what to do. Never less than its result
 # says.
 # The fixture reads what a test sets.
-# shellcheck disable=SC2016,SC2034
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034
 bats_require_minimum_version 1.5.0
 load ../lib/e2e
 
