@@ -8,7 +8,9 @@
 #include "run/bwrap.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "api/internal.h"
@@ -24,6 +26,26 @@ static void tell(const abx_command *c, uint32_t bits)
     shortfalls_print(bits, &text);
     if (!text.failed)
         manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+}
+
+/* What launcher/bwrap.c goes by, too. */
+static bool may_mount(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+    return syscall(SYS_capget, &header, have) == 0 && (have[0].effective & 1u << CAP_SYS_ADMIN);
+}
+
+static uint32_t find_shortfalls(const abx_command *c, const struct bwrap *b, uint32_t lacks)
+{
+    const struct bwrap_facts facts = {
+        .root = geteuid() == 0,
+        .mounts = may_mount(),
+        .setuid = b->setuid,
+    };
+
+    return shortfalls_of_bwrap(c->policy, &facts, lacks);
 }
 
 /*
@@ -75,8 +97,7 @@ int32_t command_choose_bwrap(abx_command *c, abx_error **err)
     int32_t r = bwrap_find(&found, err);
 
     if (r == ABX_OK)
-        r = accept_shortfalls(c, shortfalls_of_bwrap(c->policy, geteuid() == 0, found.setuid, 0),
-                              err);
+        r = accept_shortfalls(c, find_shortfalls(c, &found, 0), err);
     if (r != ABX_OK)
         return r;
     c->backend = BACKEND_BWRAP;
@@ -107,6 +128,5 @@ int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
         err_hint(err, "--backend native");
         return r;
     }
-    return accept_shortfalls(
-        c, shortfalls_of_bwrap(c->policy, geteuid() == 0, c->bwrap.setuid, lacks), err);
+    return accept_shortfalls(c, find_shortfalls(c, &c->bwrap, lacks), err);
 }

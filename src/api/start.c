@@ -28,7 +28,8 @@
 #include "probe/state.h"
 #include "run/probe.h"
 
-#define START_ATTEMPTS 5
+#define START_ATTEMPTS       5
+#define START_ATTEMPTS_BWRAP 20 /* it goes by names, and takes longer */
 
 static void fill_request(const abx_command *c, bool capture, uint32_t layers, int cwd_fd,
                          struct run_request *ret)
@@ -64,10 +65,16 @@ static bool is_stale(const struct run *run)
 {
     const struct status_msg *msg = &run->failure;
 
-    if (run->failed && strcmp(msg->step, "bwrap") == 0)
-        return strncmp(msg->text, "bwrap: Can't ", 13) == 0;
+    if (run->failed && strcmp(msg->step, "bwrap") == 0) /* a new /proc is refused by the host */
+        return strncmp(msg->text, "bwrap: Can't ", 13) == 0 &&
+               strncmp(msg->text, "bwrap: Can't mount proc", 23) != 0;
     return run->failed && strcmp(msg->step, "mounts") == 0 &&
            (msg->err == ESTALE || msg->err == ENOENT || msg->err == ELOOP || msg->err == ENOTDIR);
+}
+
+static int most_attempts(const abx_command *c)
+{
+    return c->backend == BACKEND_BWRAP ? START_ATTEMPTS_BWRAP : START_ATTEMPTS;
 }
 
 /* The entry code's launcher went without a word: memory files may not be executed here. */
@@ -291,7 +298,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);
         run_done(run, NULL);
-        if (stale && tries < START_ATTEMPTS) {
+        if (stale && tries < most_attempts(c)) {
             c->plan = NULL;
             continue;
         }

@@ -289,6 +289,7 @@ two_boxes() {
         # shellcheck disable=SC2086 # words
         within $words
         run in_place "$BOX" doctor
+        output=$(doctor_rows <<<"$output")
         echo "$output"
         grep -q "^Back end: $backend" <<<"$output"
         if [ -z "$layer" ]; then

@@ -158,12 +158,13 @@ for kind, port in ((socket.SOCK_STREAM, $TCP), (socket.SOCK_DGRAM, $UDP)):
         # shellcheck disable=SC2086 # words
         rung $rungs
         run as_who "$BOX" doctor
+        output=$(doctor_rows <<<"$output")
         echo "$output"
         [ "$status" -le 1 ]
         grep -qE "^Back end: (${backend//,/|})" <<<"$output"
         case $layer in
         "") not grep -q '^  missing' <<<"$output" ;;
-        Monitor) tr '\n' ' ' <<<"$output" | grep -q "Monitor: none: $cost.*: $todo" ;;
+        Monitor) grep -q "^Monitor: none: $cost.*: $todo" <<<"$output" ;;
         *)
             grep -qE "^  (missing|limited) +$layer .*: (${cost//,/|})" <<<"$output"
             grep -A1 -E "^  (missing|limited) +$layer" <<<"$output" | grep -q "hint: .*$todo"
@@ -199,5 +200,7 @@ keyctl=ENOSYS||||native
 TABLE
     rung userns=EPERM landlock=0
     run as_who "$BOX" doctor
+    output=$(doctor_rows <<<"$output")
+    echo "$output"
     [[ $output == *"nothing is left that could stand around the files"*"under every policy"* ]]
 }
