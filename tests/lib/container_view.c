@@ -126,7 +126,7 @@ static void seal(const char *path)
     attach(tree, path);
 }
 
-/* Of the machine, in a chroot of somebody: the kernel takes one that is whole as a pattern for more. */
+/* Those of somebody's chroot, say: where one is whole, the kernel lets a new one be mounted. */
 static void drop_other_procs(void)
 {
     FILE *mounts = fopen("/proc/self/mounts", "re");

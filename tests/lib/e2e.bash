@@ -210,14 +210,6 @@ was_applicable() {
     fi
 }
 
-# Lines that continue the one before are joined to it again.
-unwrapped() {
-    awk '/^          / && !/hint: / { sub(/^ +/, " "); line = line $0; next }
-        NR > 1 { print line }
-        { line = $0 }
-        END { print line }'
-}
-
 # Names that the text may use; the rest of the environment is the box's. The classifier does not see
 # the text: here the sandbox alone has to hold.
 inside() {
@@ -241,6 +233,11 @@ refused() {
 
 allowed() {
     refused ok "$@"
+}
+
+# What doctor prints, with each row, hint and sentence on a line of its own.
+doctor_rows() {
+    sed -E ':a;N;$!ba;s/\n {16,}/ /g;s/\n {9,10}([^ h])/ \1/g;s/(To run with)\n/\1 /g'
 }
 
 # A plain "!" fails no test.
