@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "api/judge.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "base/wake.h"
 #include "probe/approvals.h"
@@ -196,15 +197,9 @@ static void publish_question(struct asking *a, bool on)
     (void)pthread_mutex_lock(&m->lock);
     a->command->question = on ? q : NULL;
     if (on) {
-        q->next = m->questions;
-        q->prev = &m->questions;
-        if (q->next)
-            q->next->prev = &q->next;
-        m->questions = q;
+        LIST_PUSH(m->questions, q);
     } else {
-        *q->prev = q->next;
-        if (q->next)
-            q->next->prev = q->prev;
+        LIST_REMOVE(q);
     }
     (void)pthread_mutex_unlock(&m->lock);
     (void)pthread_mutex_unlock(&a->command->lock);
