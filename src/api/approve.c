@@ -355,9 +355,11 @@ static int32_t outcome(const struct asking *a, enum answer answer, abx_error **e
     case ANSWER_FAILED:
         return refuse_failed(a, err);
     case ANSWER_NOBODY:
-        return refuse(a, "it needs an approval, and there is nobody to ask",
-                      "set hooks.approve, or allow it by a rule in the user's own configuration",
-                      err);
+        return refuse(
+            a, "it needs an approval, and there is nobody to ask",
+            "give the manager an approver (hooks.approve), or allow it by a rule in the user's "
+            "own configuration",
+            err);
     case ANSWER_FLOOD:
         return refuse(a, "not asked about, because five commands were refused just now",
                       "wait a minute; a rule of your own (classifier.rules) decides without a "
