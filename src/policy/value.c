@@ -220,9 +220,10 @@ static int32_t refuse_type(const struct schema_row *row, const char *value, abx_
 /* RULE=DECISION */
 static int32_t refuse_decision(const struct schema_row *row, const char *value, abx_error **err)
 {
+    const char *equals = strchr(value, '=');
     int32_t r = refuse(row, value, "not a decision", NULL, err);
 
-    hint_words(RULE_DECISIONS, strchr(value, '=') + 1, err);
+    hint_words(RULE_DECISIONS, equals ? equals + 1 : value, err);
     return r;
 }
 
