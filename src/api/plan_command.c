@@ -159,6 +159,7 @@ int32_t command_compile(abx_command *c, abx_error **err)
         .tty = command_wants_tty(c),
         .timeout_ns = c->timeout_ns,
         .backend = c->backend,
+        .uncovered = c->bwrap.setuid,
     };
     while (request.argv[request.argc])
         request.argc++;

@@ -47,8 +47,21 @@ static bool is_whole(const abx_report *r)
            (str_eq(backend, "landlock") && abx_inside() == 1);
 }
 
+/* Whether a run without some of its layers is possible. */
+static bool can_do_with_less(const abx_report *r)
+{
+    bool view = true;
+
+    for (size_t i = 0; i < abx_report_layers(r); i++)
+        if (str_eq(abx_report_layer_name(r, i), "mounts"))
+            view = abx_report_layer_status(r, i) != ABX_STATUS_MISSING;
+    return view || !str_eq(abx_report_backend(r), "none");
+}
+
 static const char *monitor_text(const abx_report *r)
 {
+    if (str_eq(abx_report_backend(r), "landlock"))
+        return "none: Landlock alone explains no refusal.";
     if (!str_eq(abx_report_monitor(r), "notify"))
         return "none: the kernel, or a sandbox around this one, gives no notifications.";
     return access("/dev/fuse", R_OK | W_OK) == 0
@@ -68,13 +81,17 @@ static int print_text(const abx_report *r)
         print_row(r, i);
     (void)printf("\nBack end: ");
     print_words(native  ? "native, all layers."
-                : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap."
+                : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap. What "
+                          "the host mounts later is seen; a rule through a symlink, or a covered "
+                          "command that is one, is refused."
                 : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
                           "no hosts chosen anew, no guards and wrappers of commands."
-                : landlock ? "landlock, which cannot promise everything."
+                : landlock ? "landlock, which cannot promise everything: see what is missing."
                            : "none: a layer is missing.",
                 strlen("Back end: "));
-    if (!native && !bwrap && !inner)
+    if (!can_do_with_less(r))
+        print_words("`agentbox run` refuses to start here, under every policy.", 0);
+    else if (!native && !bwrap && !inner)
         print_words(landlock
                         ? "`agentbox run` refuses to start here, and says what would not hold. "
                           "To run with what there is: --set fallbackPolicy=warn"

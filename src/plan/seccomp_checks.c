@@ -14,6 +14,8 @@
  */
 #include "plan/seccomp_checks.h"
 
+#include "plan/protocol.h"
+
 #define E_PROTONOSUPPORT 93u
 #define E_OPNOTSUPP      95u
 #define E_AFNOSUPPORT    97u
@@ -67,6 +69,10 @@ static const struct seccomp_check init_ioctl_checks[] = {
     { IS(1, 0x5410), RET_ALLOW },
     { IS(1, 0xc0502100), RET_ALLOW },
     { IS(1, 0xc0182101), RET_ALLOW },
+};
+/* A thread of its own, as confined as itself (launcher/watch_thread.c). */
+static const struct seccomp_check init_clone_checks[] = {
+    { IS(0, LAUNCH_THREAD), RET_ALLOW },
 };
 #define OPEN_PATH 010000000u /* O_PATH */
 static const struct seccomp_check init_openat_checks[] = {
@@ -265,6 +271,8 @@ static struct seccomp_checks init_action(enum seccomp_action action,
     const bool named = o->named;
 
     switch (action) {
+    case SECCOMP_INIT_CLONE:
+        return CHECKS(init_clone_checks, REFUSE);
     case SECCOMP_INIT_CONNECT:
         return VERDICT(named ? RET_ALLOW : REFUSE);
     case SECCOMP_INIT_IOCTL:
@@ -274,6 +282,19 @@ static struct seccomp_checks init_action(enum seccomp_action action,
                                  : CHECKS(init_openat_checks, REFUSE);
     default: /* SECCOMP_INIT_SOCKET */
         return named ? CHECKS(init_socket_checks, REFUSE) : VERDICT(REFUSE);
+    }
+}
+
+/* Calls that could make a socket's own connection, where pid 1 makes it. */
+static struct seccomp_checks relayed_action(enum seccomp_action action)
+{
+    switch (action) {
+    case SECCOMP_SENDMSG:
+        return CHECKS(sendmsg_checks, RET_ALLOW);
+    case SECCOMP_SENDTO:
+        return CHECKS(sendto_checks, RET_ALLOW);
+    default:
+        return CHECKS(setsockopt_checks, RET_ALLOW);
     }
 }
 
@@ -308,6 +329,7 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return o->nested ? VERDICT(RET_ALLOW) : CHECKS(unshare_checks, RET_ALLOW);
     case SECCOMP_IOCTL:
         return CHECKS(ioctl_checks, RET_ALLOW);
+    case SECCOMP_INIT_CLONE:
     case SECCOMP_INIT_CONNECT:
     case SECCOMP_INIT_IOCTL:
     case SECCOMP_INIT_OPENAT:
@@ -322,11 +344,9 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
     case SECCOMP_SENDMSG:
-        return o->relayed ? CHECKS(sendmsg_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
     case SECCOMP_SENDTO:
-        return o->relayed ? CHECKS(sendto_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
     case SECCOMP_SETSOCKOPT:
-        return o->relayed ? CHECKS(setsockopt_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
+        return o->relayed ? relayed_action(action) : VERDICT(RET_ALLOW);
     case SECCOMP_SOCKET:
         return socket_action(o);
     case SECCOMP_SOCKETPAIR:

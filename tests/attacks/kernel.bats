@@ -171,7 +171,7 @@ TEXT
 @test "A66 a fork bomb ends at the limit, and the host goes on" {
     OPTIONS+=(--pids 100 --timeout 10s)
     # Nothing would end it there (gaps.tsv): it is not tried.
-    [ "$WHO" != root ] || [ "${ABX_BACKEND:-native}" = native ]
+    [ "$WHO" != root ] || [ "${BACKEND:-native}" = native ]
     run attempt forks 100000
     [[ $output == *EAGAIN ]]
     run inside 'b() { b | b & b; }; b 2>/dev/null'

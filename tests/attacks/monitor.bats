@@ -44,16 +44,16 @@ for v in json.load(open(sys.argv[1]))["violations"]:
     assert v["attempt"] and v["path"] == sys.argv[2], v' "$X/r.json" "$O/f"
 }
 
-# init_of: the sandbox's pid 1, as the host counts, of the box in the background.
+# init_of [PID]: the sandbox's pid 1, as the host counts, of the box in the background: the first that is
+# one in a namespace, however many stand between (bubblewrap does).
 init_of() {
-    local keeper pid
-    for keeper in $(pgrep -P "$BOX_PID"); do
-        for pid in $(pgrep -P "$keeper"); do
-            if grep -q '^NSpid:.*[[:space:]]1$' "/proc/$pid/status" 2>/dev/null; then
-                echo "$pid"
-                return
-            fi
-        done
+    local pid
+    for pid in $(pgrep -P "${1:-$BOX_PID}"); do
+        if grep -q '^NSpid:.*[[:space:]][0-9]*[[:space:]]1$' "/proc/$pid/status" 2>/dev/null; then
+            echo "$pid"
+            return
+        fi
+        ! init_of "$pid" || return 0
     done
     return 1
 }
@@ -170,9 +170,7 @@ no_run() {
     mkdir -p "$W/sub/again"
     own "$W"
     echo "$SECRET" >"$W/sub/.secret"
-    local as=(env HOME="$H")
-    ! is_other || as=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups "${as[@]}")
-    AS=("${as[@]}" unshare -Urm sh -c 'mount --rbind "$0" "$0/sub/again" && exec "$@"' "$W")
+    own_mounts 'mount --rbind "$0" "$0/sub/again" && exec "$@"'
     run box --exclude '**/.secret' -- sh -c 'cat sub/.secret sub/again/sub/.secret; echo end'
     [[ $output != *"$SECRET"* ]]
     [[ $output == *end* ]]

@@ -5,7 +5,6 @@
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 bats_require_minimum_version 1.5.0
-BACKEND=bwrap
 PREFIX=()
 load ../lib/e2e
 
@@ -13,6 +12,8 @@ setup() {
     need_who
     [ -x /usr/bin/bwrap ] || skip "bwrap: not installed"
     fixture "$FIX/t$BATS_TEST_NUMBER"
+    OPTIONS+=(--backend bwrap)
+    [ "$WHO" != root ] || OPTIONS+=(--set fallbackPolicy=warn)
 }
 
 # with_bwrap FILE [OPTION…]: a box on a host where that is /usr/bin/bwrap; $FIX/bwrap is the real one.
@@ -204,6 +205,44 @@ no_placeholder() {
     grep -q '^hint: name parents' <<<"$output"
 }
 
+@test "a covered command is covered, by every name, and what covers it can be neither read nor changed" {
+    run box --cmd rm=false -- rm "$W/file"
+    echo "$output"
+    [ "$status" -eq 126 ]
+    [[ ${lines[0]} == "agentbox: rm: blocked in this sandbox" ]]
+    run box --cmd rm=false --env W="$W" -c 'rm=$(readlink -f "$(command -v rm)"); "$rm" "$W/file"; ln -s "$rm" x; ./x "$W/file"
+        cat "$rm" >copy; cp "$rm" copy; ls -R /run/agentbox; echo x >"$rm"; chmod 755 "$rm"; mv "$rm" y; :'
+    echo "$output"
+    [ "$(cat "$W/file")" = work ]
+    [ ! -s "$W/copy" ]
+    [ "$(grep -c 'blocked in this sandbox' <<<"$output")" -eq 2 ]
+    [[ $output == *"cannot open directory '/run/agentbox'"* ]]
+}
+
+@test "a command that is a symlink, and a rule through one, are refused under strict; under warn that is said" {
+    mkdir -p "$T/lib" "$T/p" "$W/.git" "$W/shared"
+    printf '#!/bin/sh\necho ran\n' >"$T/lib/cli.sh"
+    chmod 755 "$T/lib/cli.sh"
+    ln -s ../lib/cli.sh "$T/p/npm"
+    own "$T/lib" "$T/p" "$W"
+    run box --env PATH="$T/p:$PATH" --cmd npm=@npm --set fallbackPolicy=strict -- npm
+    echo "$output"
+    [ "$status" -eq 125 ]
+    run box --result "$X/result" --env PATH="$T/p:$PATH" --cmd npm=@npm --set fallbackPolicy=warn -- npm
+    echo "$output"
+    [[ $output == *ran* ]]
+    grep -q '"gaps":\[.*"commands"' "$X/result"
+    ln -s ../shared "$W/.git/hooks"
+    own "$W"
+    run box --set fallbackPolicy=strict -- touch ran
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [ ! -e "$W/ran" ]
+    [[ $WHO == root || $output == *"symlinks that rules lead through"* ]]
+    run box --result "$X/result" --set fallbackPolicy=warn -- true
+    grep -q '"gaps":\[.*"links"' "$X/result"
+}
+
 @test "odd names are covered" {
     mkdir -p "$W/a b" "$W"/$'new\nline' "$W/--tmpfs" "$W/q'\""
     local n
@@ -249,6 +288,15 @@ no_placeholder() {
     liar "words += [b'--bind', b'$O', b'$O']"
     caught
     liar "words += [b'--bind', b'$D', b'$D']"
+    caught
+    OPTIONS+=(--cmd rm=false)
+    liar "i = words.index(b'--ro-bind-data'); del words[i - 2:i + 3]"
+    caught
+    liar "i = words.index(b'--ro-bind-data'); words[i + 1] = b'9'"
+    caught
+    liar "i = words.index(b'--ro-bind-data'); words[i - 1] = b'0755'"
+    caught
+    liar "i = words.index(b'--ro-bind-data'); words[i] = b'--bind-data'"
     caught
     liar ""
     run with_bwrap "$FIX/liar" -c 'echo ran >ran'
@@ -300,7 +348,6 @@ no_placeholder() {
     OPTIONS=("${OPTIONS[@]/bwrap/auto}")
     watch "$O" "$D"
     run with_bwrap "$FIX/setuid" --result "$X/result" -c 'cat "$D/s"; echo x >"$O/f"; echo ran >ran; id -u'
-    rm -f "$FIX/setuid"
     echo "$output"
     cat "$X/result"
     [ "$status" -eq 0 ]
@@ -308,6 +355,12 @@ no_placeholder() {
     [[ $output != *"$SECRET"* ]]
     untouched
     grep -q '"sandboxed":true,"backend":"bwrap"' "$X/result"
+    OPTIONS+=(--backend bwrap)
+    run with_bwrap "$FIX/setuid" --cmd rm=false -- true
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == *"guarded and wrapped commands run as they are"* ]]
+    rm -f "$FIX/setuid"
 }
 
 @test "the printed command works when it is pasted" {

@@ -109,6 +109,8 @@ static bool model_init(unsigned action, const struct seccomp_options *o, uint32_
 {
     const bool named = o->named;
 
+    if (action == SECCOMP_INIT_CLONE)
+        return a0 == MODEL_THREAD;
     if (action == SECCOMP_INIT_IOCTL)
         return a1 == TIOCGPGRP || a1 == TIOCSPGRP || a1 == SECCOMP_IOCTL_NOTIF_RECV ||
                a1 == SECCOMP_IOCTL_NOTIF_SEND ||
@@ -140,6 +142,7 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
         return allow_if(o->nested || !(a0 & ~(uint32_t)MODEL_UNSHARE));
     case SECCOMP_IOCTL:
         return allow_if(a1 != TIOCSTI && a1 != TIOCLINUX && a1 != TIOCCONS && a1 != TIOCSETD);
+    case SECCOMP_INIT_CLONE:
     case SECCOMP_INIT_IOCTL:
     case SECCOMP_INIT_OPENAT:
     case SECCOMP_INIT_CONNECT:
@@ -453,6 +456,19 @@ static void oracle_named(struct oracle *o, unsigned action)
         RULE_LIST(o, 0, UINT32_MAX, named ? yes : no, no, AF_UNIX);
 }
 
+static void oracle_clone(struct oracle *o, unsigned action)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
+    const uint32_t others = o->target.options.nested ? yes : no;
+
+    if (action == SECCOMP_CLONE)
+        RULE_LIST(o, 0, MODEL_NAMESPACES, yes, others, 0);
+    else if (action == SECCOMP_UNSHARE)
+        RULE_LIST(o, 0, ~(uint32_t)MODEL_UNSHARE, yes, others, 0);
+    else
+        RULE_LIST(o, 0, UINT32_MAX, yes, no, MODEL_THREAD);
+}
+
 static void oracle_row(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
@@ -474,11 +490,9 @@ static void oracle_row(struct oracle *o, unsigned action)
     case SECCOMP_CLONE3:
         return add_rule(o, nested ? yes : SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_CLONE:
-        RULE_LIST(o, 0, MODEL_NAMESPACES, yes, nested ? yes : no, 0);
-        return;
+    case SECCOMP_INIT_CLONE:
     case SECCOMP_UNSHARE:
-        RULE_LIST(o, 0, ~(uint32_t)MODEL_UNSHARE, yes, nested ? yes : no, 0);
-        return;
+        return oracle_clone(o, action);
     case SECCOMP_IOCTL:
         RULE_LIST(o, 1, UINT32_MAX, no, yes, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD);
         return;
@@ -502,9 +516,8 @@ static void oracle_row(struct oracle *o, unsigned action)
         RULE_LIST(o, 1, MODEL_SETID, yes, no, 0);
         return;
     case SECCOMP_OPEN:
-        return oracle_open(o, 1, 2);
     case SECCOMP_OPENAT:
-        return oracle_open(o, 2, 3);
+        return action == SECCOMP_OPEN ? oracle_open(o, 1, 2) : oracle_open(o, 2, 3);
     case SECCOMP_PERSONALITY:
         RULE_LIST(o, 0, UINT32_MAX, yes, no, PER_LINUX, PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32,
                   ADDR_NO_RANDOMIZE, UINT32_MAX);
