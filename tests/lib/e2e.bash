@@ -68,10 +68,12 @@ teardown_file() {
     rm -rf "$FIX"
 }
 
+need_who() {
+    [ "$WHO" != root ] || need_root
+}
+
 setup() {
-    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "root: not run as root"
-    fi
+    need_who
     fixture "$FIX/t$BATS_TEST_NUMBER"
 }
 
