@@ -7,6 +7,10 @@
  */
 #include "run/bwrap.h"
 
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "api/internal.h"
@@ -14,7 +18,40 @@
 #include "plan/bwrap.h"
 #include "plan/shortfalls.h"
 
-/* Refuses, or says, what this command loses; each thing once. */
+static void tell(const abx_command *c, uint32_t bits)
+{
+    _buf_ struct buf text = { .limit = 4096 };
+
+    (void)buf_puts(&text, "the sandbox is incomplete: built by bubblewrap: ");
+    shortfalls_print(bits, &text);
+    if (!text.failed)
+        manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+}
+
+/* What launcher/bwrap.c goes by, too. */
+static bool may_mount(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+    return syscall(SYS_capget, &header, have) == 0 && (have[0].effective & 1u << CAP_SYS_ADMIN);
+}
+
+static uint32_t find_shortfalls(const abx_command *c, const struct bwrap *b, uint32_t lacks)
+{
+    const struct bwrap_facts facts = {
+        .root = geteuid() == 0,
+        .mounts = may_mount(),
+        .setuid = b->setuid,
+    };
+
+    return shortfalls_of_bwrap(c->policy, &facts, lacks);
+}
+
+/*
+ * Refuses what this command loses, or says it, each thing once. Where bubblewrap was not asked for,
+ * it may turn out to be refused as well: then it is said when it has worked (command_tell_bwrap).
+ */
 static int32_t accept_shortfalls(abx_command *c, uint32_t bits, abx_error **err)
 {
     _buf_ struct buf text = { .limit = 4096 };
@@ -31,13 +68,27 @@ static int32_t accept_shortfalls(abx_command *c, uint32_t bits, abx_error **err)
         err_hint(err, "--set fallbackPolicy=warn accepts that");
         return r;
     }
-    _buf_ struct buf notice = { .limit = 4096 };
-    (void)buf_printf(&notice, "the sandbox is incomplete: built by bubblewrap: %s", text.data);
-    if (notice.failed)
-        return err_nomem(err);
     c->shortfalls |= more;
-    manager_notice(c->manager, ABX_NOTICE_WARNING, notice.data);
+    if (c->policy->backend == CHOICE_BWRAP)
+        tell(c, more);
     return ABX_OK;
+}
+
+void command_tell_bwrap(const abx_command *c)
+{
+    if (c->backend == BACKEND_BWRAP && c->policy->backend == CHOICE_AUTO && c->shortfalls)
+        tell(c, c->shortfalls);
+}
+
+/* The host's own reason may have come before bubblewrap could show that it is refused as well. */
+bool command_bwrap_fails(abx_command *c, const struct run *run)
+{
+    if (c->backend != BACKEND_BWRAP || (run->failed && run->failure.err != ECANCELED))
+        return false;
+    char *said = bwrap_try(&c->bwrap, &c->manager->image);
+    const bool fails = said != NULL;
+    free(said);
+    return fails;
 }
 
 int32_t command_choose_bwrap(abx_command *c, abx_error **err)
@@ -46,8 +97,7 @@ int32_t command_choose_bwrap(abx_command *c, abx_error **err)
     int32_t r = bwrap_find(&found, err);
 
     if (r == ABX_OK)
-        r = accept_shortfalls(c, shortfalls_of_bwrap(c->policy, geteuid() == 0, found.setuid, 0),
-                              err);
+        r = accept_shortfalls(c, find_shortfalls(c, &found, 0), err);
     if (r != ABX_OK)
         return r;
     c->backend = BACKEND_BWRAP;
@@ -78,6 +128,5 @@ int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
         err_hint(err, "--backend native");
         return r;
     }
-    return accept_shortfalls(
-        c, shortfalls_of_bwrap(c->policy, geteuid() == 0, c->bwrap.setuid, lacks), err);
+    return accept_shortfalls(c, find_shortfalls(c, &c->bwrap, lacks), err);
 }

@@ -28,7 +28,8 @@
 #include "probe/state.h"
 #include "run/probe.h"
 
-#define START_ATTEMPTS 5
+#define START_ATTEMPTS       5
+#define START_ATTEMPTS_BWRAP 20 /* it goes by names, and takes longer */
 
 static void fill_request(const abx_command *c, bool capture, uint32_t layers, int cwd_fd,
                          struct run_request *ret)
@@ -64,10 +65,16 @@ static bool is_stale(const struct run *run)
 {
     const struct status_msg *msg = &run->failure;
 
-    if (run->failed && strcmp(msg->step, "bwrap") == 0)
-        return strncmp(msg->text, "bwrap: Can't ", 13) == 0;
+    if (run->failed && strcmp(msg->step, "bwrap") == 0) /* a new /proc is refused by the host */
+        return strncmp(msg->text, "bwrap: Can't ", 13) == 0 &&
+               strncmp(msg->text, "bwrap: Can't mount proc", 23) != 0;
     return run->failed && strcmp(msg->step, "mounts") == 0 &&
            (msg->err == ESTALE || msg->err == ENOENT || msg->err == ELOOP || msg->err == ENOTDIR);
+}
+
+static int most_attempts(const abx_command *c)
+{
+    return c->backend == BACKEND_BWRAP ? START_ATTEMPTS_BWRAP : START_ATTEMPTS;
 }
 
 /* The entry code's launcher went without a word: memory files may not be executed here. */
@@ -137,12 +144,14 @@ static bool reduce_plan(abx_command *c, bool closed, struct arena *arena)
            command_choose_landlock(c, NULL) == ABX_OK;
 }
 
-/* Whether the first step into a sandbox of our own was refused. */
+/* Whether the first step into a sandbox of our own was refused; by the host, not by us. */
 static bool is_closed_host(const struct run *run)
 {
     static const char *const first[] = { "namespaces", "identity", "prepare",
                                          "netns",      "loopback", "bwrap" };
 
+    if (run->failure.err == ECANCELED)
+        return false;
     for (size_t i = 0; run->failed && i < ARRAY_LEN(first); i++)
         if (strcmp(run->failure.step, first[i]) == 0)
             return true;
@@ -263,6 +272,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
     _fd_ int cwd_fd = -1;
     _net_ports_ struct net_ports ports = { .count = 0 };
     _err_ abx_error *native = NULL;
+    struct status_msg refusal = { 0 };
     bool reduced = false;
     int32_t code = open_cwd(c, &cwd_fd, err);
 
@@ -277,14 +287,18 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
             code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
+            command_tell_bwrap(c);
             forget_plan(c, run);
             return code;
         }
-        bool closed = code == ABX_E_SANDBOX && is_closed_host(run);
+        bool closed = code == ABX_E_SANDBOX &&
+                      (is_closed_host(run) || (native && command_bwrap_fails(c, run)));
+        if (closed && c->backend == BACKEND_NATIVE)
+            refusal = run->failure;
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);
         run_done(run, NULL);
-        if (stale && tries < START_ATTEMPTS) {
+        if (stale && tries < most_attempts(c)) {
             c->plan = NULL;
             continue;
         }
@@ -294,8 +308,8 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
             reduced = true;
             continue;
         }
-        if (closed && c->policy->strict && why)
-            command_hint_landlock(c, &why);
+        if (closed && why)
+            command_hint_closed(c, &refusal, &why);
         if (err)
             *err = TAKE_PTR(why);
         return code;

@@ -24,12 +24,21 @@
 #define FD_WORDS   7
 #define FD_EMPTY   9 /* BWRAP_FD_EMPTY */
 #define FD_STREAMS 10
-#define FD_HIGH    16 /* where ours wait meanwhile */
+#define FD_WRAPS   16 /* BWRAP_FD_WRAPS, up to PLAN_MAX_WRAPS of them */
+#define FD_HIGH    (FD_WRAPS + (int)PLAN_MAX_WRAPS) /* where ours wait meanwhile */
 
 _Static_assert(FD_RELAY == LAUNCH_FD_RELAY, "where pid 1 looks for it");
 
+/* What the host sent: the words, then the programs that cover others. */
+struct words {
+    int fds[DELIVER_MAX_FDS];
+    size_t count;
+};
+
+_Static_assert(DELIVER_MAX_FDS >= 1 + PLAN_MAX_WRAPS, "all at once");
+
 /* One message for us, from either socket. */
-static long receive_start(struct holds *holds, int *words, bool *awaits)
+static long receive_start(struct holds *holds, struct words *words, bool *awaits)
 {
     struct pollfd fds[2] = {
         { .fd = LAUNCH_FD_STATUS, .events = POLLIN },
@@ -44,12 +53,13 @@ static long receive_start(struct holds *holds, int *words, bool *awaits)
         return -ECANCELED; /* the host gave up, and knows why */
     if (!(fds[0].revents & POLLIN))
         return 0;
-    if (*words < 0) {
-        long n = receive_fds(LAUNCH_FD_STATUS, &msg, words, 1);
+    if (words->count == 0) {
+        long n = receive_fds(LAUNCH_FD_STATUS, &msg, words->fds, 1 + PLAN_MAX_WRAPS);
         if (n < 0)
             return n;
+        words->count = (size_t)n;
         *awaits = msg.holds != 0;
-        return n == 1 && msg.kind == DELIVER_WORDS ? 0 : -ECANCELED;
+        return n > 0 && msg.kind == DELIVER_WORDS ? 0 : -ECANCELED;
     }
     long n = SYS3(__NR_read, LAUNCH_FD_STATUS, &msg, sizeof msg);
     if (n < 0)
@@ -60,7 +70,8 @@ static long receive_start(struct holds *holds, int *words, bool *awaits)
 
 /* Everything that bwrap gets, away from the places where it will lie. */
 struct parcel {
-    int relay[2], program, words, null, report, streams[3];
+    int relay[2], program, null, report, streams[3];
+    struct words words;
 };
 
 static long lift(long fd)
@@ -73,15 +84,15 @@ static long lift(long fd)
     return high;
 }
 
-static long pack(struct parcel *p, int words)
+static long pack(struct parcel *p)
 {
     const int unix_family = 1, stream = 1;
     long r = SYS4(__NR_socketpair, unix_family, stream | SYS_O_CLOEXEC, 0, p->relay);
 
     for (int i = 0; i < 2 && r >= 0; i++)
         p->relay[i] = (int)(r = lift(p->relay[i]));
-    if (r >= 0)
-        p->words = (int)(r = lift(words));
+    for (size_t i = 0; i < p->words.count && r >= 0; i++)
+        p->words.fds[i] = (int)(r = lift(p->words.fds[i]));
     if (r >= 0)
         p->program =
             (int)(r = lift(SYS4(__NR_openat, SYS_AT_FDCWD, "/proc/self/exe", SYS_O_CLOEXEC, 0)));
@@ -97,15 +108,37 @@ static long pack(struct parcel *p, int words)
 /* In the new process. */
 static long unpack(const struct parcel *p)
 {
-    const int from[] = { p->null,  p->report, p->report,     p->relay[1],   p->program,
-                         p->words, p->null,   p->streams[0], p->streams[1], p->streams[2] };
+    const int from[] = { p->null,         p->report, p->report,     p->relay[1],   p->program,
+                         p->words.fds[0], p->null,   p->streams[0], p->streams[1], p->streams[2] };
     const int to[] = { 0,        1,        2,          FD_RELAY,       FD_PROGRAM,
                        FD_WORDS, FD_EMPTY, FD_STREAMS, FD_STREAMS + 1, FD_STREAMS + 2 };
     long r = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(to) && r >= 0; i++)
         r = SYS3(__NR_dup3, from[i], to[i], 0);
+    for (size_t i = 1; i < p->words.count && r >= 0; i++)
+        r = SYS3(__NR_dup3, p->words.fds[i], FD_WRAPS + (int)i - 1, 0);
     return r;
+}
+
+/*
+ * Whoever may mount (root) gets mounts of his own first: what the host mounts later is not seen in
+ * them, and its devices cannot be changed through them. bwrap's follow the host's, and root's
+ * command is the owner of what they lead to. The host goes by the same capability (api/bwrap.c).
+ */
+static long part_mounts(struct launch *l)
+{
+    const unsigned long rec_private = 16384 | 1u << 18; /* MS_REC | MS_PRIVATE */
+
+    if (!caps_may_mount())
+        return 0;
+    l->object = "mount namespace";
+    long r = SYS1(__NR_unshare, CLONE_NEWNS);
+    if (r >= 0) {
+        l->object = "/";
+        r = SYS5(__NR_mount, 0, "/", 0, rec_private, 0);
+    }
+    return r < 0 ? r : dev_close(l);
 }
 
 static ATTR_NORETURN void become_bwrap(struct launch *l, const struct parcel *p)
@@ -114,13 +147,18 @@ static ATTR_NORETURN void become_bwrap(struct launch *l, const struct parcel *p)
     const char *const argv[] = { "bwrap",  "--args", "7",   "--", "/proc/self/fd/6",
                                  "inside", layers,   umask, NULL };
     _Static_assert(FD_WORDS == 7 && FD_PROGRAM == 6, "the words above");
-    long r = unpack(p);
+    long r = part_mounts(l);
 
     text_append_u64(layers, sizeof layers, l->plan.layers);
     text_append_u64(umask, sizeof umask, l->umask_bits);
-    l->object = l->bwrap;
-    if (r >= 0)
+    if (r >= 0) {
+        l->object = "descriptors";
+        r = unpack(p);
+    }
+    if (r >= 0) {
+        l->object = l->bwrap;
         r = SYS3(__NR_execve, l->bwrap, argv, l->envp);
+    }
     report_failed("bwrap", r, l->object);
     launcher_exit(EXIT_SETUP);
 }
@@ -140,24 +178,24 @@ static long start(struct launch *l, const struct parcel *p, bool cgroup)
 
 long bwrap_start(struct launch *l, bool cgroup, struct holds *holds)
 {
-    struct parcel p;
-    int words = -1;
+    static struct parcel p;
     bool awaits = true;
     long r = 0;
 
     l->object = "host";
-    while (r >= 0 && (words < 0 || awaits))
-        r = receive_start(holds, &words, &awaits);
+    while (r >= 0 && (p.words.count == 0 || awaits))
+        r = receive_start(holds, &p.words, &awaits);
     if (r < 0)
         return r;
     l->object = "descriptors";
-    r = pack(&p, words);
+    r = pack(&p);
     if (r < 0)
         return r;
     l->object = l->bwrap;
     long pid = start(l, &p, cgroup);
     file_close(p.relay[1]);
-    file_close(p.words);
+    for (size_t i = 0; i < p.words.count; i++)
+        file_close(p.words.fds[i]);
     file_close(p.program);
     file_close(p.null);
     for (int i = 0; i < 3; i++)

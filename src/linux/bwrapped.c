@@ -37,7 +37,7 @@ static long look(int parent, const char *name, struct entry *ret)
     long fd = SYS4(__NR_openat, parent, name, SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC, 0);
     if (fd < 0)
         return fd;
-    struct file_id again;
+    struct file_id again = { 0 };
     r = file_identify((int)fd, &again);
     if (r >= 0 && (again.mount != ret->id.mount || again.ino != ret->id.ino))
         r = -ESTALE;
@@ -56,8 +56,17 @@ static bool is_planned(const struct mount_op *op, const struct entry *e)
     return !op->ino || (e->id.dev == op->dev && e->id.ino == op->ino);
 }
 
+/* A wrapper: nobody may read it, so its looks must do. */
+static bool is_wrapper(const struct launch *l, const struct entry *e)
+{
+    struct file_id id;
+
+    return e->id.mode == (S_IFREG | WRAP_MODE) && e->type == TMPFS_MAGIC &&
+           file_identify(l->wrapper_fd, &id) >= 0 && e->id.size == id.size;
+}
+
 /* Whether what lies there is what the operation says. */
-static bool fits(const struct mount_op *op, const struct entry *e)
+static bool fits(const struct launch *l, const struct mount_op *op, const struct entry *e)
 {
     const bool closed = e->flags & FLAG_RDONLY;
     const uint32_t type = e->id.mode & S_IFMT;
@@ -81,6 +90,8 @@ static bool fits(const struct mount_op *op, const struct entry *e)
         return e->type == PROC_SUPER_MAGIC && closed == !(op->flags & MOUNT_WRITABLE);
     case MOUNT_DEV:
         return e->type == TMPFS_MAGIC && closed;
+    case MOUNT_WRAP:
+        return closed && is_wrapper(l, e);
     default:
         return false;
     }
@@ -89,10 +100,10 @@ static bool fits(const struct mount_op *op, const struct entry *e)
 static bool is_checked(const struct mount_op *op)
 {
     return op->kind != MOUNT_DIR && op->kind != MOUNT_FILE && op->kind != MOUNT_LINK &&
-           op->kind != MOUNT_WRAP && !(op->flags & MOUNT_LINKED);
+           !(op->flags & MOUNT_LINKED);
 }
 
-static long check_op(const struct plan *p, const struct mount_op *op)
+static long check_op(const struct launch *l, const struct mount_op *op)
 {
     const bool optional = op->flags & MOUNT_OPTIONAL;
     const char *name;
@@ -104,10 +115,10 @@ static long check_op(const struct plan *p, const struct mount_op *op)
     long r = look((int)parent, name, &e);
     /* What was not there to be bound: its mount point in a cover, or read-only like all else. */
     if (r >= 0)
-        r = fits(op, &e) || (optional && op->kind == MOUNT_BIND_RW && (e.flags & FLAG_RDONLY))
+        r = fits(l, op, &e) || (optional && op->kind == MOUNT_BIND_RW && (e.flags & FLAG_RDONLY))
                 ? 0
                 : -ESTALE;
-    else if (r == -ENOENT && (optional || mount_is_unmakeable(p, op, (int)parent)))
+    else if (r == -ENOENT && (optional || mount_is_unmakeable(&l->plan, op, (int)parent)))
         r = 0;
     else if (r == -ENOENT || r == -ELOOP)
         r = -ESTALE;
@@ -245,7 +256,7 @@ long bwrapped_view(struct launch *l)
     for (uint32_t i = 0; i < p->mount_count && r >= 0; i++) {
         l->object = p->mounts[i].path;
         if (is_checked(&p->mounts[i]))
-            r = check_op(p, &p->mounts[i]);
+            r = check_op(l, &p->mounts[i]);
     }
     if (r >= 0)
         r = check_mounts(l);

@@ -33,6 +33,14 @@ static long close_bounds(struct launch *l)
     return 0;
 }
 
+bool caps_may_mount(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+    return TRY2(__NR_capget, &header, have) >= 0 && (have[0].effective & 1u << CAP_SYS_ADMIN);
+}
+
 static long drop_all(struct launch *l)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -101,10 +101,12 @@ long masks_keep(struct launch *l);
 /* A program that covers op->path, detached. */
 long wrap_make(struct launch *l, const struct mount_op *op, uint32_t number);
 long dev_mount(struct launch *l, const struct mount_op *op);
+long dev_close(struct launch *l); /* the host's nodes are read-only in this mount namespace */
 long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);
 long limits_apply(struct launch *l);
 long caps_drop(struct launch *l);
+bool caps_may_mount(void);
 long landlock_enclose(struct launch *l); /* in pid 1, for a command that is watched */
 long landlock_apply(struct launch *l);
 long landlock_close_all(void); /* for pid 1: nothing at all */

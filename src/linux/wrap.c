@@ -7,6 +7,7 @@
 #include <linux/mount.h>
 
 #include "linux/launch.h"
+#include "plan/slot.h"
 
 #define WRAP_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -24,40 +25,19 @@ static long copy_program(const struct launch *l, int to)
     return r < 0 ? r : 0;
 }
 
-/* The words of one cover, each with its NUL. */
-static long fill_slot(const struct launch *l, const struct mount_op *op, struct wrap_slot *slot)
-{
-    const struct plan *p = &l->plan;
-    size_t used = 0;
-
-    slot->magic = WRAP_MAGIC;
-    if (op->size > p->word_count || op->mode > p->word_count - op->size)
-        return -EINVAL;
-    for (uint64_t i = op->size; i < op->size + op->mode; i++) {
-        size_t len = text_len(p->words[i]) + 1;
-        if (len > sizeof slot->text - used)
-            return -E2BIG;
-        memcpy(slot->text + used, p->words[i], len);
-        used += len;
-    }
-    slot->len = (uint32_t)used;
-    return 0;
-}
-
 long wrap_make(struct launch *l, const struct mount_op *op, uint32_t number)
 {
     struct wrap_slot *slot = launch_alloc(l, 1, sizeof *slot);
     char name[24] = "w";
-    const uint32_t executable = 0111;
 
     if (!slot)
         return -ENOMEM;
     text_append_u64(name, sizeof name, number);
-    long r = fill_slot(l, op, slot);
+    long r = slot_fill(&l->plan, op, slot);
     if (r < 0)
         return r;
     long fd = SYS4(__NR_openat, l->source_fd, name,
-                   SYS_O_WRONLY | SYS_O_CREAT | SYS_O_EXCL | SYS_O_CLOEXEC, executable);
+                   SYS_O_WRONLY | SYS_O_CREAT | SYS_O_EXCL | SYS_O_CLOEXEC, WRAP_MODE);
     if (fd < 0)
         return fd;
     r = copy_program(l, (int)fd);

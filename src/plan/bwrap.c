@@ -11,6 +11,8 @@
  *   a cover              gets its mode at once; a bwrap that is setuid root works as the user in
  *                        it, who must be able to make the mount points: his bits stay
  *   devices              are bound writable: read-only would mean without access to devices
+ *   a covered program    is covered by a copy of a descriptor's file. A plan for a bwrap that is
+ *                        setuid root has none: the user could list where the real ones are
  *
  * bubblewrap goes by names and follows links. The launcher looks afterwards whether each name leads
  * to what was planned (linux/bwrapped.c), so nothing rests on a word that is taken otherwise.
@@ -33,8 +35,9 @@ struct words {
     bool printed; /* for a shell, an option a line; else for --args */
     bool setuid;
     size_t count;
-    bool empty;  /* the empty file is used */
-    bool joined; /* what comes next belongs to the option before */
+    uint32_t wraps; /* so far */
+    bool empty;     /* the empty file is used */
+    bool joined;    /* what comes next belongs to the option before */
 };
 
 /* ---- words ---- */
@@ -167,6 +170,18 @@ static void put_file(struct words *w, const struct plan *p, uint32_t i)
     put(w, "--file", BWRAP_TEXT_FD, p->mounts[i].path);
 }
 
+static void put_wrap(struct words *w, const struct mount_op *op)
+{
+    _buf_ struct buf fd;
+
+    if (w->printed || !bwrap_covers(op))
+        return;
+    buf_init(&fd, 16);
+    (void)buf_printf(&fd, "%u", BWRAP_FD_WRAPS + w->wraps++);
+    put_mode(w, WRAP_MODE);
+    put(w, "--ro-bind-data", fd.data ? fd.data : "", op->path);
+}
+
 static void put_op(struct words *w, const struct plan *p, uint32_t i)
 {
     const struct mount_op *op = &p->mounts[i];
@@ -213,6 +228,7 @@ static void put_op(struct words *w, const struct plan *p, uint32_t i)
         put(w, "--symlink", op->text, op->path);
         break;
     default: /* MOUNT_WRAP */
+        put_wrap(w, op);
         break;
     }
 }
@@ -256,10 +272,8 @@ uint32_t bwrap_lacks(const struct plan *p)
     for (uint32_t i = 0; i < p->mount_count; i++) {
         const struct mount_op *op = &p->mounts[i];
 
-        if (op->kind == MOUNT_WRAP)
-            bits |= BWRAP_LACKS_WRAPS;
         if (op->flags & MOUNT_LINKED)
-            bits |= BWRAP_LACKS_LINKS;
+            bits |= op->kind == MOUNT_WRAP ? BWRAP_LACKS_WRAPS : BWRAP_LACKS_LINKS;
         if (strlen(op->path) >= PATH_MAX)
             bits |= BWRAP_LACKS_PATHS;
         files += op->kind == MOUNT_FILE && !is_mount_point(p, i);
@@ -321,16 +335,14 @@ bool bwrap_version(const char *text, size_t len, uint32_t *ret_major, uint32_t *
 
 static void put_comments(const struct plan *p, struct buf *b)
 {
-    uint32_t lacks = bwrap_lacks(p);
-
     (void)buf_puts(
         b, "# The same view of files and the same namespaces, by bubblewrap alone: without\n"
            "# Landlock, seccomp, limits, monitor and report.\n");
     if (p->proxied)
         (void)buf_puts(b, "# There is no network: the proxy is agentbox's.\n");
-    if (lacks & BWRAP_LACKS_WRAPS)
+    if (p->word_count)
         (void)buf_puts(b, "# Commands are not covered: they run as they are.\n");
-    if (lacks & BWRAP_LACKS_LINKS)
+    if (bwrap_lacks(p) & BWRAP_LACKS_LINKS)
         (void)buf_puts(b, "# Symlinks that rules lead through can be replaced.\n");
     if (p->hold_count)
         (void)buf_puts(b, "# These names can be made, which a run would keep absent:\n");

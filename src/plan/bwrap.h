@@ -9,6 +9,8 @@
 
 /* Where bwrap finds an empty file to copy: the marker of the sandbox is the only one there is. */
 #define BWRAP_FD_EMPTY 9
+/* … and the programs that cover others, in the order of the plan. */
+#define BWRAP_FD_WRAPS 16
 
 #define BWRAP_MIN_MINOR 8     /* of 0.x */
 #define BWRAP_MAX_WORDS 8950u /* it takes 9,000; some are the launcher's */
@@ -17,11 +19,17 @@
 bool bwrap_version(const char *text, size_t len, uint32_t *ret_major, uint32_t *ret_minor);
 
 /* What a plan can ask for and bubblewrap cannot do; bits. */
-#define BWRAP_LACKS_WRAPS 0x1u /* covers of commands */
-#define BWRAP_LACKS_LINKS 0x2u /* symlinks that must not be replaced */
-#define BWRAP_LACKS_FILES 0x4u /* more than one file of our own */
-#define BWRAP_LACKS_PATHS 0x8u /* paths of PATH_MAX and more */
+#define BWRAP_LACKS_LINKS 0x1u /* symlinks that must not be replaced */
+#define BWRAP_LACKS_FILES 0x2u /* more than one file of our own */
+#define BWRAP_LACKS_PATHS 0x4u /* paths of PATH_MAX and more */
+#define BWRAP_LACKS_WRAPS 0x8u /* covers of commands that are symlinks */
 uint32_t bwrap_lacks(const struct plan *plan);
+
+/* A program that is covered: the next of its descriptors. */
+static inline bool bwrap_covers(const struct mount_op *op)
+{
+    return op->kind == MOUNT_WRAP && !(op->flags & MOUNT_LINKED);
+}
 
 /*
  * For `bwrap --args FD`: the namespaces and the view of files; each word ends with a NUL. What lies

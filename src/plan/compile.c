@@ -236,8 +236,9 @@ int32_t plan_compile(const struct policy *policy, const struct facts *facts,
     struct facts own;
     if (request->backend == BACKEND_BWRAP) {
         own = *facts;
-        own.target_count = own.command_count = 0; /* no program is covered: shortfalls.def */
-        plan->reads = 0;                          /* its masks tell nobody */
+        if (request->uncovered)
+            own.target_count = own.command_count = 0;
+        plan->reads = 0; /* its masks tell nobody */
         facts = &own;
     } else if (request->backend != BACKEND_NATIVE) {
         r = take_own_facts(facts, request->backend == BACKEND_INNER, arena, &own, err);

@@ -25,6 +25,7 @@ struct plan_request {
     bool tty;
     int64_t timeout_ns; /* 0: none */
     uint32_t backend;   /* enum plan_backend */
+    bool uncovered;     /* bwrap is setuid root: no program is covered (shortfalls.def) */
 };
 
 /* The plan refers to the strings of policy, facts and request: all live in arena, or as long. */

@@ -74,7 +74,7 @@ enum mount_kind {
 #define MOUNT_WRITABLE 0x10u
 #define MOUNT_HELD     0x20u  /* BIND_RO: a placeholder that the host makes for the run */
 #define MOUNT_SOCKET   0x40u  /* BIND_RO: a socket of the host that pid 1 connects (named) */
-#define MOUNT_LINKED   0x80u  /* PIN: the entry is a symlink */
+#define MOUNT_LINKED   0x80u  /* PIN, WRAP: the entry is a symlink */
 #define MOUNT_TELLS    0x100u /* MASK_*: says who looked, if it can (reads) */
 
 struct mount_op {
@@ -120,6 +120,7 @@ struct landlock_rule {
 #define WRAP_EMPTY     UINT32_C(0x45584241) /* the slot of a program that is no copy */
 
 #define WRAP_SLOT_BYTES 4096
+#define WRAP_MODE       0111u /* not even readable */
 
 struct wrap_slot {
     uint32_t magic; /* WRAP_MAGIC: this program is a wrapper */

@@ -85,7 +85,8 @@ static inline bool hold_is_removable(const struct hold_entry *known, uint32_t mo
 }
 
 enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE, DELIVER_WORDS };
-#define DELIVER_MAX_FDS (1 + 2 * LAUNCH_MAX_HOLDS) /* the kernel passes up to 253 */
+/* HOLDS: see run/deliver.c; WORDS: they, then the plan's wrappers. The kernel passes up to 253. */
+#define DELIVER_MAX_FDS (1 + 2 * LAUNCH_MAX_HOLDS)
 
 struct deliver_msg {
     uint32_t kind;

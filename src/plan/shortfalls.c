@@ -38,15 +38,17 @@ uint32_t shortfalls_find(const struct policy *p, const struct shortfall_facts *f
 
 #define BIT(id) (UINT32_C(1) << SHORTFALL_##id)
 
-uint32_t shortfalls_of_bwrap(const struct policy *p, bool root, bool setuid, uint32_t lacks)
+uint32_t shortfalls_of_bwrap(const struct policy *p, const struct bwrap_facts *f, uint32_t lacks)
 {
     uint32_t bits = 0;
 
-    if (p->command_count)
+    if ((f->setuid && p->command_count) || (lacks & BWRAP_LACKS_WRAPS))
         bits |= BIT(COMMANDS);
-    if (root)
-        bits |= BIT(DEVICE_MODES) | BIT(IDS) | (p->max_processes ? BIT(PROCESS_LIMIT) : 0);
-    if (setuid && p->tmp_bytes)
+    if (f->root)
+        bits |= BIT(IDS) | (p->max_processes ? BIT(PROCESS_LIMIT) : 0);
+    if (f->root && !f->mounts)
+        bits |= BIT(DEVICE_MODES);
+    if (f->setuid && p->tmp_bytes)
         bits |= BIT(TMPSIZE);
     if (lacks & BWRAP_LACKS_LINKS)
         bits |= BIT(LINKS);

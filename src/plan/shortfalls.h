@@ -21,11 +21,16 @@ struct shortfall_facts {
 
 /* Bits of enum shortfall. */
 uint32_t shortfalls_find(const struct policy *policy, const struct shortfall_facts *facts);
-/*
- * … of the back end bwrap. root: as whom it runs; setuid: that bwrap is; lacks: BWRAP_LACKS_* of
- * its plan.
- */
-uint32_t shortfalls_of_bwrap(const struct policy *policy, bool root, bool setuid, uint32_t lacks);
+
+struct bwrap_facts {
+    bool root;   /* who runs it */
+    bool mounts; /* and may mount by himself */
+    bool setuid; /* bwrap is */
+};
+
+/* … of the back end bwrap. lacks: BWRAP_LACKS_* of its plan. */
+uint32_t shortfalls_of_bwrap(const struct policy *policy, const struct bwrap_facts *facts,
+                             uint32_t lacks);
 const char *shortfall_name(uint32_t shortfall);
 /* Their texts, with "; " between them. */
 void shortfalls_print(uint32_t bits, struct buf *b);

@@ -175,6 +175,7 @@ static int32_t add_cover(struct wraps *w, uint32_t target, struct mount_op *op, 
     }
     if (w->failed)
         return err_nomem(err);
+    op->flags |= t->real ? MOUNT_LINKED : 0;
     op->size = first;
     op->mode = (uint32_t)(w->word_count - first);
     if (words_size(w, first) <= sizeof((struct wrap_slot *)NULL)->text)

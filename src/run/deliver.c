@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "plan/bwrap.h"
 #include "plan/codec.h"
+#include "plan/slot.h"
 #include "run/run.h"
 
 extern const char wrapper_image[] __attribute__((visibility("hidden")));
@@ -63,8 +64,8 @@ static int32_t seal_plan(const struct plan *plan, int *ret_fd, abx_error **err)
     return ABX_OK;
 }
 
-/* The program that covers others; the place of its slot. */
-static int32_t seal_wrapper(int *ret_fd, uint32_t *ret_slot, abx_error **err)
+/* Where the wrapper's program has its slot; its size: nowhere. */
+static size_t find_slot(void)
 {
     const size_t size = (size_t)(wrapper_image_end - wrapper_image);
     const uint32_t empty = WRAP_EMPTY;
@@ -72,6 +73,13 @@ static int32_t seal_wrapper(int *ret_fd, uint32_t *ret_slot, abx_error **err)
 
     while (slot < size && memcmp(wrapper_image + slot, &empty, sizeof empty) != 0)
         slot += WRAP_SLOT_BYTES;
+    return slot < size ? slot : size;
+}
+
+/* The program that covers others; the place of its slot. */
+static int32_t seal_wrapper(int *ret_fd, uint32_t *ret_slot, abx_error **err)
+{
+    const size_t size = (size_t)(wrapper_image_end - wrapper_image), slot = find_slot();
     int fd = slot < size ? fd_memfd("agentbox-wrapper", wrapper_image, size, false) : -ENOEXEC;
     if (fd < 0)
         return err_sys(err, ABX_E_SANDBOX, fd, "put the wrapper into memory");
@@ -125,6 +133,40 @@ static int32_t make_holds(int lifeline_fd, int status_fd, struct hold *h, const 
     return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the placeholders") : ABX_OK;
 }
 
+/* A copy of the wrapper for one operation, with its words. */
+static int make_wrap(const struct plan *plan, const struct mount_op *op)
+{
+    const size_t size = (size_t)(wrapper_image_end - wrapper_image), at = find_slot();
+    struct wrap_slot slot = { 0 };
+    int r = slot_fill(plan, op, &slot);
+
+    if (r < 0)
+        return r;
+    if (size < sizeof slot || at > size - sizeof slot)
+        return -ENOEXEC;
+    char *copy = malloc(size);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, wrapper_image, size);
+    memcpy(copy + at, &slot, sizeof slot);
+    int fd = fd_memfd("agentbox-wrapper", copy, size, false);
+    free(copy);
+    return fd;
+}
+
+static int make_wraps(const struct plan *plan, int *fds, size_t *count)
+{
+    for (uint32_t i = 0; i < plan->mount_count; i++) {
+        if (!bwrap_covers(&plan->mounts[i]))
+            continue;
+        int fd = *count < DELIVER_MAX_FDS ? make_wrap(plan, &plan->mounts[i]) : -E2BIG;
+        if (fd < 0)
+            return fd;
+        fds[(*count)++] = fd;
+    }
+    return 0;
+}
+
 static int32_t send_words(int status_fd, const struct plan *plan, abx_error **err)
 {
     const struct deliver_msg msg = { .kind = DELIVER_WORDS, .holds = plan->hold_count };
@@ -134,10 +176,19 @@ static int32_t send_words(int status_fd, const struct plan *plan, abx_error **er
     int32_t code = bwrap_words(plan, &words, err);
     if (code != ABX_OK)
         return code;
-    _fd_ int fd = fd_memfd("agentbox-words", words.data, words.len, false);
-    if (fd < 0)
-        return err_sys(err, ABX_E_SANDBOX, fd, "seal bubblewrap's words");
-    int r = send_fds(status_fd, &msg, &fd, 1);
+    int fds[DELIVER_MAX_FDS] = { fd_memfd("agentbox-words", words.data, words.len, false) };
+    size_t count = 1;
+    if (fds[0] < 0)
+        return err_sys(err, ABX_E_SANDBOX, fds[0], "seal bubblewrap's words");
+    int r = make_wraps(plan, fds, &count);
+    if (r < 0)
+        code = err_sys(err, ABX_E_SANDBOX, r, "put the wrappers into memory");
+    else
+        r = send_fds(status_fd, &msg, fds, count);
+    while (count > 0)
+        fd_close(fds[--count]);
+    if (code != ABX_OK)
+        return code;
     return r < 0 && !is_gone(r) ? err_sys(err, ABX_E_IO, r, "hand over the plan") : ABX_OK;
 }
 

@@ -138,7 +138,7 @@ STEPS
 }
 
 @test "A62 loader and interpreter variables do nothing to the helpers" {
-    [ -z "$ABX_SANITIZED" ] || skip "the program is not static under a sanitizer"
+    [ -z "$ABX_SANITIZED" ] || skip "sanitizers: the program is not static with them"
     local library=$X/evil.so
     printf 'touch %s\n' "$X/ran" >"$X/evil.sh"
     cc -shared -fPIC -o "$library" -x c - <<TEXT
@@ -171,7 +171,7 @@ TEXT
 @test "A66 a fork bomb ends at the limit, and the host goes on" {
     OPTIONS+=(--pids 100 --timeout 10s)
     # Nothing would end it there (gaps.tsv): it is not tried.
-    [ "$WHO" != root ] || [ "${ABX_BACKEND:-native}" = native ]
+    [ "$WHO" != root ] || [ "${BACKEND:-native}" = native ]
     run attempt forks 100000
     [[ $output == *EAGAIN ]]
     run inside 'b() { b | b & b; }; b 2>/dev/null'

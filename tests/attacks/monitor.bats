@@ -44,16 +44,16 @@ for v in json.load(open(sys.argv[1]))["violations"]:
     assert v["attempt"] and v["path"] == sys.argv[2], v' "$X/r.json" "$O/f"
 }
 
-# init_of: the sandbox's pid 1, as the host counts, of the box in the background.
+# init_of [PID]: the sandbox's pid 1, as the host counts, of the box in the background: the first that is
+# one in a namespace, however many stand between (bubblewrap does).
 init_of() {
-    local keeper pid
-    for keeper in $(pgrep -P "$BOX_PID"); do
-        for pid in $(pgrep -P "$keeper"); do
-            if grep -q '^NSpid:.*[[:space:]]1$' "/proc/$pid/status" 2>/dev/null; then
-                echo "$pid"
-                return
-            fi
-        done
+    local pid
+    for pid in $(pgrep -P "${1:-$BOX_PID}"); do
+        if grep -q '^NSpid:.*[[:space:]][0-9]*[[:space:]]1$' "/proc/$pid/status" 2>/dev/null; then
+            echo "$pid"
+            return
+        fi
+        ! init_of "$pid" || return 0
     done
     return 1
 }
@@ -83,23 +83,13 @@ while not os.path.exists("go"):
     time.sleep(0.02)
 '
 
-# wait_long COMMAND: for what may take its time on a busy machine.
-wait_long() {
-    local i
-    for ((i = 0; i < 20; i++)); do
-        ! wait_for "$@" >/dev/null || return 0
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
-
 @test "A145 a flood of refusals is bounded, counted, and does not stop the command" {
     echo "$FLOOD" >"$W/flood.py"
     : >"$X/r.json"
     own "$W" "$X"
     watch "$O"
     start_box --result "$X/r.json" -- python3 flood.py "$O" 25000
-    wait_long test -e "$W/flooded"
+    wait_for test -e "$W/flooded"
     [ "$(memory_of "$(init_of)")" -lt 4096 ]
     [ "$(memory_of "$BOX_PID")" -lt 65536 ]
     touch "$W/go"
@@ -126,10 +116,10 @@ assert 10 <= len(json.load(open(sys.argv[1]))["violations"]) <= 512' "$X/r.json"
     : >"$X/r.json"
     own "$W" "$X"
     start_box --result "$X/r.json" -- sh -c 'echo >up; while [ ! -e begin ]; do sleep 0.02; done; exec python3 flood.py "$1" 500' sh "$O"
-    wait_long test -e "$W/up"
+    wait_for test -e "$W/up"
     kill -STOP "$BOX_PID"
     touch "$W/begin"
-    wait_long test -e "$W/flooded"
+    wait_for test -e "$W/flooded"
     kill -CONT "$BOX_PID"
     touch "$W/go"
     wait "$BOX_PID"
@@ -142,10 +132,10 @@ assert 10 <= len(json.load(open(sys.argv[1]))["violations"]) <= 512' "$X/r.json"
     watch "$O"
     start_box -- sh -c 'echo >up; while [ ! -e begin ]; do sleep 0.02; done; "$1" write "$2" x >answer; echo >after' \
         sh "$PAYLOAD" "$O/f" 2>"$X/said"
-    wait_long test -e "$W/up"
+    wait_for test -e "$W/up"
     init=$(init_of)
     kill -STOP "$init"
-    wait_long grep -q '^State:.T' "/proc/$init/status"
+    wait_for grep -q '^State:.T' "/proc/$init/status"
     touch "$W/begin"
     sleep 0.3 # the time that it takes to see that nothing happens
     [ ! -e "$W/answer" ]
@@ -180,9 +170,7 @@ no_run() {
     mkdir -p "$W/sub/again"
     own "$W"
     echo "$SECRET" >"$W/sub/.secret"
-    local as=(env HOME="$H")
-    ! is_other || as=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups "${as[@]}")
-    AS=("${as[@]}" unshare -Urm sh -c 'mount --rbind "$0" "$0/sub/again" && exec "$@"' "$W")
+    own_mounts 'mount --rbind "$0" "$0/sub/again" && exec "$@"'
     run box --exclude '**/.secret' -- sh -c 'cat sub/.secret sub/again/sub/.secret; echo end'
     [[ $output != *"$SECRET"* ]]
     [[ $output == *end* ]]

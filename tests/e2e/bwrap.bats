@@ -5,21 +5,22 @@
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 bats_require_minimum_version 1.5.0
-BACKEND=bwrap
 PREFIX=()
 load ../lib/e2e
 
 setup() {
     if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "not run as root"
+        skip "root: not run as root"
     fi
-    [ -x /usr/bin/bwrap ] || skip "bubblewrap is not installed"
+    [ -x /usr/bin/bwrap ] || skip "bwrap: not installed"
     fixture "$FIX/t$BATS_TEST_NUMBER"
+    OPTIONS+=(--backend bwrap)
+    [ "$WHO" != root ] || OPTIONS+=(--set fallbackPolicy=warn)
 }
 
 # with_bwrap FILE [OPTION…]: a box on a host where that is /usr/bin/bwrap; $FIX/bwrap is the real one.
 with_bwrap() {
-    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    [ "$(id -u)" -eq 0 ] || skip "root: mounting needs it"
     local file=$1
     shift
     cp -p /usr/bin/bwrap "$FIX/bwrap"
@@ -81,7 +82,7 @@ caught() {
 }
 
 @test "root is refused under strict, with what it would lose; under warn that is said" {
-    [ "$WHO" = root ] || skip "for root only"
+    [ "$WHO" = root ] || skip "root: this is about it"
     run box --set fallbackPolicy=strict -- true
     echo "$output"
     [ "$status" -eq 125 ]
@@ -206,6 +207,44 @@ no_placeholder() {
     grep -q '^hint: name parents' <<<"$output"
 }
 
+@test "a covered command is covered, by every name, and what covers it can be neither read nor changed" {
+    run box --cmd rm=false -- rm "$W/file"
+    echo "$output"
+    [ "$status" -eq 126 ]
+    [[ ${lines[0]} == "agentbox: rm: blocked in this sandbox" ]]
+    run box --cmd rm=false --env W="$W" -c 'rm=$(readlink -f "$(command -v rm)"); "$rm" "$W/file"; ln -s "$rm" x; ./x "$W/file"
+        cat "$rm" >copy; cp "$rm" copy; ls -R /run/agentbox; echo x >"$rm"; chmod 755 "$rm"; mv "$rm" y; :'
+    echo "$output"
+    [ "$(cat "$W/file")" = work ]
+    [ ! -s "$W/copy" ]
+    [ "$(grep -c 'blocked in this sandbox' <<<"$output")" -eq 2 ]
+    [[ $output == *"cannot open directory '/run/agentbox'"* ]]
+}
+
+@test "a command that is a symlink, and a rule through one, are refused under strict; under warn that is said" {
+    mkdir -p "$T/lib" "$T/p" "$W/.git" "$W/shared"
+    printf '#!/bin/sh\necho ran\n' >"$T/lib/cli.sh"
+    chmod 755 "$T/lib/cli.sh"
+    ln -s ../lib/cli.sh "$T/p/npm"
+    own "$T/lib" "$T/p" "$W"
+    run box --env PATH="$T/p:$PATH" --cmd npm=@npm --set fallbackPolicy=strict -- npm
+    echo "$output"
+    [ "$status" -eq 125 ]
+    run box --result "$X/result" --env PATH="$T/p:$PATH" --cmd npm=@npm --set fallbackPolicy=warn -- npm
+    echo "$output"
+    [[ $output == *ran* ]]
+    grep -q '"gaps":\[.*"commands"' "$X/result"
+    ln -s ../shared "$W/.git/hooks"
+    own "$W"
+    run box --set fallbackPolicy=strict -- touch ran
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [ ! -e "$W/ran" ]
+    [[ $WHO == root || $output == *"symlinks that rules lead through"* ]]
+    run box --result "$X/result" --set fallbackPolicy=warn -- true
+    grep -q '"gaps":\[.*"links"' "$X/result"
+}
+
 @test "odd names are covered" {
     mkdir -p "$W/a b" "$W"/$'new\nline' "$W/--tmpfs" "$W/q'\""
     local n
@@ -252,6 +291,15 @@ no_placeholder() {
     caught
     liar "words += [b'--bind', b'$D', b'$D']"
     caught
+    OPTIONS+=(--cmd rm=false)
+    liar "i = words.index(b'--ro-bind-data'); del words[i - 2:i + 3]"
+    caught
+    liar "i = words.index(b'--ro-bind-data'); words[i + 1] = b'9'"
+    caught
+    liar "i = words.index(b'--ro-bind-data'); words[i - 1] = b'0755'"
+    caught
+    liar "i = words.index(b'--ro-bind-data'); words[i] = b'--bind-data'"
+    caught
     liar ""
     run with_bwrap "$FIX/liar" -c 'echo ran >ran'
     echo "$output"
@@ -259,7 +307,7 @@ no_placeholder() {
 }
 
 @test "no bubblewrap, one that is too old, and one that others can change are refused" {
-    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    [ "$(id -u)" -eq 0 ] || skip "root: mounting needs it"
     run with_bwrap /dev/null -- true
     echo "$output"
     [ "$status" -eq 125 ]
@@ -293,8 +341,8 @@ no_placeholder() {
 }
 
 @test "where only a setuid bubblewrap may make namespaces, auto finds it" {
-    [ "$(id -u)" -eq 0 ] || skip "a setuid program needs root"
-    [ "$WHO" = user ] || skip "root needs no setuid program"
+    [ "$(id -u)" -eq 0 ] || skip "root: a setuid program needs it"
+    [ "$WHO" = user ] || skip "user: root needs no setuid program"
     cp /usr/bin/bwrap "$FIX/setuid"
     chmod 4755 "$FIX/setuid"
     cp "$ABX_BUILD/tests/ladder" "$FIX/bin/ladder"
@@ -302,7 +350,6 @@ no_placeholder() {
     OPTIONS=("${OPTIONS[@]/bwrap/auto}")
     watch "$O" "$D"
     run with_bwrap "$FIX/setuid" --result "$X/result" -c 'cat "$D/s"; echo x >"$O/f"; echo ran >ran; id -u'
-    rm -f "$FIX/setuid"
     echo "$output"
     cat "$X/result"
     [ "$status" -eq 0 ]
@@ -310,10 +357,16 @@ no_placeholder() {
     [[ $output != *"$SECRET"* ]]
     untouched
     grep -q '"sandboxed":true,"backend":"bwrap"' "$X/result"
+    OPTIONS+=(--backend bwrap)
+    run with_bwrap "$FIX/setuid" --cmd rm=false -- true
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == *"guarded and wrapped commands run as they are"* ]]
+    rm -f "$FIX/setuid"
 }
 
 @test "the printed command works when it is pasted" {
-    [ "$WHO" = user ] || skip "once is enough"
+    [ "$WHO" = user ] || skip "user: once is enough"
     echo 'cat "$D/s"; echo x >"$O/f"; echo ran >ran; touch /usr/x; ls /run' >"$W/script"
     own "$W"
     (cd "$W" && as_who "$BOX" plan --format bwrap "${OPTIONS[@]}" --env D="$D" --env O="$O" -- sh script) >"$X/command"

@@ -20,14 +20,13 @@
 #   refused NAMES ATTEMPT…        the payload's attempt must end with one of NAMES (E1|E2)
 #   allowed ATTEMPT…              … must work
 #   not COMMAND                   must fail
+#   own_mounts TEXT               the box is started by this shell text, as "$@", which may mount ($0: $W)
 #   ours_only                     what follows is about something that only agentbox has
 #   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
 #
-# ABX_BACKEND: the back end of every run, with fallbackPolicy warn.
-# BACKEND=native|bwrap|landlock, of a test file: box, start_box and inside use that back end, and only
-# where it cannot promise everything with fallbackPolicy warn.
+# BACKEND=native|bwrap|landlock: the back end of every run of every test, with fallbackPolicy warn.
 #
 # ABX_WITH: the words of another sandbox, with {W}, {D}, {H} for these directories; the command is
 # appended. A test that needs more than that of agentbox then ends with "not applicable".
@@ -36,6 +35,8 @@ ABX_SOURCE=${ABX_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 ABX_BUILD=${ABX_BUILD:-$ABX_SOURCE/build}
 # shellcheck source=tests/lib/need.bash
 . "$ABX_SOURCE/tests/lib/need.bash"
+# shellcheck source=tests/lib/wait.bash
+. "$ABX_SOURCE/tests/lib/wait.bash"
 WHO=${ABX_AS:-user}
 USER_ID=1001
 SECRET=the-hidden-canary
@@ -49,15 +50,18 @@ setup_file() {
     cp "${AGENTBOX:-$ABX_BUILD/agentbox}" "$FIX/bin/agentbox"
     cp "${AGENTBOX_TESTING:-$ABX_BUILD/tests/agentbox-testing}" "$FIX/bin/agentbox-testing"
     cp "$ABX_BUILD/tests/payload" "$FIX/bin/payload"
-    [ -z "${ABX_BACKEND:-}" ] || use_backend "$ABX_BACKEND"
+    [ -z "${BACKEND:-}" ] || use_backend "$BACKEND"
     export FIX
 }
 
-# Every run of every test, however it is started.
+# However a run is started.
 use_backend() {
-    mv "$FIX/bin/agentbox" "$FIX/bin/agentbox.real"
+    local program
     ln -s "$1" "$FIX/bin/backend"
-    cp "$ABX_BUILD/tests/with-backend" "$FIX/bin/agentbox"
+    for program in agentbox agentbox-testing; do
+        mv "$FIX/bin/$program" "$FIX/bin/$program.real"
+        cp "$ABX_BUILD/tests/with-backend" "$FIX/bin/$program"
+    done
 }
 
 teardown_file() {
@@ -78,10 +82,6 @@ fixture() {
     BOX=$FIX/bin/agentbox
     PAYLOAD=$FIX/bin/payload
     OPTIONS=(--exclude "$D")
-    [ -z "${BACKEND:-}" ] || OPTIONS+=(--backend "$BACKEND")
-    if [ "${BACKEND:-}" = landlock ] || [ "${BACKEND:-}:$WHO" = bwrap:root ]; then
-        OPTIONS+=(--set fallbackPolicy=warn)
-    fi
     ROOM=()
     [ -z "${ABX_SANITIZED:-}" ] || ROOM=(--set resourceLimits.maxMemoryBytes=0 --env ASAN_OPTIONS=detect_leaks=0)
     # Runs as the one whose box it is, with nothing of the caller's session. An array, so that a
@@ -126,6 +126,17 @@ started=()
 
 as_who() {
     "${AS[@]}" "$@"
+}
+
+# In a mount namespace that tells the host nothing: root's, or else of a user namespace.
+own_mounts() {
+    local as=(env HOME="$H")
+    ! is_other || as=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups "${as[@]}")
+    if [ "$(id -u)" -eq 0 ]; then
+        AS=(unshare -m --propagation slave sh -c "$1" "$W" "${as[@]}")
+    else
+        AS=("${as[@]}" unshare -Urm --propagation slave sh -c "$1" "$W")
+    fi
 }
 
 # Bounded: an attempt that blocks fails its test, and not the suite.
@@ -257,16 +268,6 @@ untouched() {
 }
 
 # ---- processes and sockets of the host ---------------------------------------------------------
-
-wait_for() {
-    local i
-    for ((i = 0; i < 300; i++)); do
-        ! "$@" || return 0
-        sleep 0.01
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
 
 victim() {
     "${AS[@]}" HOST_CANARY="$SECRET" sleep 600 >/dev/null 2>&1 3>&- &

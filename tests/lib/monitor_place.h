@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 
 #include "lib/monitor_double.h"
+#include "lib/need.h"
 
 #define MEMORY 8192
 
@@ -112,13 +113,9 @@ static inline int setup(void **state)
     return 0;
 }
 
-/* Whoever may not make namespaces here skips, with the reason that tools/test-run reads. */
 static inline void need_namespaces(void)
 {
-    if (ready)
-        return;
-    printf("# skip userns: no user namespace to mount in\n");
-    skip();
+    need(ready, "userns: no user namespace to mount in");
 }
 
 /* ---- calls ---- */

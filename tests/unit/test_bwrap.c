@@ -263,9 +263,10 @@ static void lacks_are_found(void **state)
     (void)state;
     assert_int_equal(bwrap_lacks(&plan), 0);
     op.kind = MOUNT_WRAP;
+    assert_int_equal(bwrap_lacks(&plan), 0);
+    op.flags = MOUNT_LINKED;
     assert_int_equal(bwrap_lacks(&plan), BWRAP_LACKS_WRAPS);
     op.kind = MOUNT_PIN;
-    op.flags = MOUNT_LINKED;
     assert_int_equal(bwrap_lacks(&plan), BWRAP_LACKS_LINKS);
     op.flags = 0;
     memset(path, 'x', sizeof path);

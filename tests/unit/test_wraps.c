@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrapped programs in a plan: covers, their words, the real ones; and rules without mounts. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/facts_case.h"
 
 #include "base/str.h"
+#include "plan/bwrap.h"
 #include "plan/codec.h"
+#include "plan/slot.h"
 #include "plan/wraps.h"
 #include "probe/enumerate.h"
 
@@ -167,6 +171,76 @@ static void what_is_hidden_is_neither_covered_nor_copied(void **state)
     case_done(&c);
 }
 
+/* With the NULs between them, and behind the last. */
+static bool has_words(const struct buf *b, const char *words, size_t len)
+{
+    return memmem(b->data, b->len, words, len) != NULL;
+}
+
+#define BIND_DATA(fd, path) "--perms\0000111\0--ro-bind-data\0" fd "\0" path
+
+static void bubblewrap_covers_programs_by_descriptor_but_no_links(void **state)
+{
+    static const char dash[] = BIND_DATA("16", "/usr/bin/dash"),
+                      git[] = BIND_DATA("17", "/usr/bin/git"), npm[] = "\0/usr/bin/npm";
+    struct facts_case c;
+    struct buf words;
+
+    (void)state;
+    wrapped_case(&c);
+    const struct plan *p = compile(&c, BACKEND_BWRAP);
+    buf_init(&words, PLAN_MAX_BYTES);
+    assert_int_equal(bwrap_words(p, &words, NULL), ABX_OK);
+    assert_true(has_words(&words, dash, sizeof dash));
+    assert_true(has_words(&words, git, sizeof git));
+    assert_false(has_words(&words, npm, sizeof npm));
+    assert_int_equal(bwrap_lacks(p) & BWRAP_LACKS_WRAPS, BWRAP_LACKS_WRAPS);
+    buf_done(&words);
+    case_done(&c);
+}
+
+static void for_a_setuid_bubblewrap_nothing_is_covered(void **state)
+{
+    const struct plan_request request = {
+        .argv = argv, .argc = 1, .backend = BACKEND_BWRAP, .uncovered = true
+    };
+    struct facts_case c;
+    const struct plan *p = NULL;
+
+    (void)state;
+    wrapped_case(&c);
+    assert_int_equal(plan_compile(&c.policy, &c.facts, &request, &c.arena, &p, NULL), ABX_OK);
+    assert_int_equal(p->word_count, 0);
+    assert_null(find_op(p, MOUNT_WRAP, "/usr/bin/dash"));
+    case_done(&c);
+}
+
+static void a_slot_takes_what_fits_and_belongs_to_the_plan(void **state)
+{
+    static char longest[sizeof((struct wrap_slot *)NULL)->text - 2];
+    const char *const words[] = { "a", longest, "" };
+    const struct plan p = { .words = words, .word_count = 3 };
+    struct mount_op op = { .kind = MOUNT_WRAP, .size = 0, .mode = 2 };
+    struct wrap_slot slot = { 0 };
+
+    (void)state;
+    memset(longest, 'x', sizeof longest - 1);
+    assert_int_equal(slot_fill(&p, &op, &slot), 0);
+    assert_int_equal(slot.magic, WRAP_MAGIC);
+    assert_int_equal(slot.len, sizeof slot.text);
+    assert_memory_equal(slot.text, "a\0xx", 4);
+    op.mode = 3;
+    assert_int_equal(slot_fill(&p, &op, &slot), -E2BIG);
+    op.mode = 4;
+    assert_int_equal(slot_fill(&p, &op, &slot), -EINVAL);
+    op.size = 4;
+    op.mode = 0;
+    assert_int_equal(slot_fill(&p, &op, &slot), -EINVAL);
+    op.size = UINT64_MAX;
+    op.mode = 2;
+    assert_int_equal(slot_fill(&p, &op, &slot), -EINVAL);
+}
+
 static bool has_rule(const struct plan *p, uint32_t grant, const char *path)
 {
     for (uint32_t i = 0; i < p->rule_count; i++)
@@ -208,6 +282,9 @@ int main(void)
         cmocka_unit_test(with_more_roots_than_a_wrapper_can_know_nothing_is_private),
         cmocka_unit_test(real_programs_and_scripts_are_where_only_wrappers_look),
         cmocka_unit_test(what_is_hidden_is_neither_covered_nor_copied),
+        cmocka_unit_test(bubblewrap_covers_programs_by_descriptor_but_no_links),
+        cmocka_unit_test(for_a_setuid_bubblewrap_nothing_is_covered),
+        cmocka_unit_test(a_slot_takes_what_fits_and_belongs_to_the_plan),
         cmocka_unit_test(without_mounts_there_are_only_rules),
     };
 
