@@ -4,7 +4,7 @@
 # places: a run that holds, or a refusal that names the step and what to do. Never less than its result
 # says.
 # The fixture reads what a test sets.
-# shellcheck disable=SC2016,SC2034
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034
 bats_require_minimum_version 1.5.0
 load ../lib/e2e
 
@@ -94,6 +94,7 @@ refuses() {
 }
 
 WARN=(--set fallbackPolicy=warn)
+LEAKY=(ASAN_OPTIONS=detect_leaks=0) # what looks for leaks needs /proc
 
 @test "the container of the tests is one" {
     within "${ENGINE[@]}"
@@ -204,7 +205,7 @@ two_boxes() {
 
 # As on a server that squashes root: no power over files of others.
 @test "a workspace that root has no power over" {
-    [ "$WHO" = root ] || skip "about root"
+    [ "$WHO" = root ] || skip "root: this is about it"
     chown -R 1001:1001 "$W"
     chmod -R a+rwX "$W"
     chmod a+rwX "$T"
@@ -254,6 +255,7 @@ two_boxes() {
     for words in proc=none "proc=none caps filter"; do
         # shellcheck disable=SC2086 # words
         within $words
+        PLACE+=("${LEAKY[@]}")
         refuses /proc
         [[ $output == *"mount -t proc"* ]]
         refuses /proc "${WARN[@]}"
@@ -282,14 +284,6 @@ two_boxes() {
     [ ! -e "$T/nowhere" ]
 }
 
-# Lines that continue the one before are joined to it again.
-unwrapped() {
-    awk '/^          / && !/hint: / { sub(/^ +/, " "); line = line $0; next }
-        NR > 1 { print line }
-        { line = $0 }
-        END { print line }'
-}
-
 # Words of the container | layer that is missing | what that costs | what to do | back end
 @test "doctor says in each place what is missing, what that costs, and one thing to do" {
     local words layer cost todo backend
@@ -297,7 +291,7 @@ unwrapped() {
         # shellcheck disable=SC2086 # words
         within $words
         run in_place "$BOX" doctor
-        output=$(unwrapped <<<"$output")
+        output=$(doctor_rows <<<"$output")
         echo "$output"
         grep -q "^Back end: $backend" <<<"$output"
         if [ -z "$layer" ]; then
@@ -329,6 +323,7 @@ proc=hidepid=2||||native
 sys=none dev=bare||||native
 TABLE
     within proc=none
+    PLACE+=("${LEAKY[@]}")
     run in_place "$BOX" doctor
     echo "$output"
     [ "$status" -eq 125 ]

@@ -126,6 +126,19 @@ static void seal(const char *path)
     attach(tree, path);
 }
 
+/* Those of somebody's chroot, say: where one is whole, the kernel lets a new one be mounted. */
+static void drop_other_procs(void)
+{
+    FILE *mounts = fopen("/proc/self/mounts", "re");
+    char path[PATH_BYTES], type[64];
+
+    must(mounts ? 0 : -1, "read", "/proc/self/mounts");
+    while (fscanf(mounts, "%*s %4095s %63s %*[^\n]", path, type) == 2)
+        if (strcmp(type, "proc") == 0 && strcmp(path, "/proc") != 0)
+            must(umount2(path, MNT_DETACH), "unmount", path);
+    (void)fclose(mounts);
+}
+
 static void mount_proc(void)
 {
     static const char *const masked[] = {
@@ -139,6 +152,7 @@ static void mount_proc(void)
         mount_new("tmpfs", "/proc", NOTHING | MS_RDONLY, "mode=555");
         return;
     }
+    drop_other_procs();
     mount_new("proc", "/proc", NOTHING, want.proc);
     for (size_t i = 0; want.masked && i < COUNT(masked); i++)
         mask(masked[i]);

@@ -235,6 +235,11 @@ allowed() {
     refused ok "$@"
 }
 
+# What doctor prints, with each row, hint and sentence on a line of its own.
+doctor_rows() {
+    sed -E ':a;N;$!ba;s/\n {16,}/ /g;s/\n {9,10}([^ h])/ \1/g;s/(To run with)\n/\1 /g'
+}
+
 # A plain "!" fails no test.
 not() {
     if "$@"; then
