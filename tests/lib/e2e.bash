@@ -21,6 +21,7 @@
 #   allowed ATTEMPT…              … must work
 #   not COMMAND                   must fail
 #   own_mounts TEXT               the box is started by this shell text, as "$@", which may mount ($0: $W)
+#   lacks BACKEND GAP             what follows does not hold there, as docs/backends.md says
 #   ours_only                     what follows is about something that only agentbox has
 #   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
 #   victim ; victim_lives         a process of the same user
@@ -195,6 +196,10 @@ other_box() {
         words+=("$word")
     done
     (cd "$W" && exec "${before[@]}" "${AS[@]}" "${words[@]}" env "${variables[@]}" "$@" 3>&-)
+}
+
+lacks() {
+    [ "${BACKEND:-native}" != "$1" ] || skip "$1 has the gap $2"
 }
 
 ours_only() {
