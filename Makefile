@@ -25,7 +25,7 @@ help:
 	@echo 'make arm64      cross-compile for 64-bit ARM, unit tests under qemu, in build-arm64'
 	@echo 'make test-kernels  boot older and newer kernels in qemu (KERNELS="6.1 newest" selects)'
 	@echo 'make lint       format, layers, tables, clang-tidy, cppcheck, shellcheck'
-	@echo 'make bench      speed and memory against bubblewrap (BENCH="-n 30 startup" selects)'
+	@echo 'make bench      speed and memory against the peers (BENCH="-n 30 startup" selects)'
 	@echo 'make fuzz       each fuzzer for TIME=$(TIME) seconds, in build-fuzz (FUZZ="json yaml" selects)'
 	@echo 'make install    to DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)'
 	@echo 'make uninstall  takes that away again (same DESTDIR and PREFIX)'
@@ -112,6 +112,7 @@ lint:
 	@tools/lint
 
 bench:
+	@tools/install-deps peers
 	@BUILD=$(BUILD) bench/run --json $(BENCH) >bench.json.new
 	@mv bench.json.new bench.json
 	@bench/page --svg bench.svg bench.json

@@ -4,6 +4,10 @@
  * configuration of a few lines in the fresh HOME: no log, no cache, every target allowed. haproxy
  * speaks no proxy protocol here, it passes connections on to the two servers: the least that a
  * relay can do. What is not installed is left out.
+ *
+ * dante binds each outgoing connection to its external address, which takes a port from everybody
+ * on it for as long as the kernel remembers the connection: with 127.0.0.1 there is soon none left,
+ * and it refuses. So it has an address of loopback for itself.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -75,7 +79,7 @@ static const struct {
                      "/usr/sbin/danted",
                      SPEECH_SOCKS5,
                      "errorlog: /dev/null\nlogoutput: /dev/null\n"
-                     "internal: 127.0.0.1 port = %1$u\nexternal: 127.0.0.1\n"
+                     "internal: 127.0.0.1 port = %1$u\nexternal: 127.0.0.2\n"
                      "clientmethod: none\nsocksmethod: none\n"
                      "client pass { from: 0.0.0.0/0 to: 0.0.0.0/0 }\n"
                      "socks pass { from: 0.0.0.0/0 to: 0.0.0.0/0 }\n",

@@ -5,11 +5,16 @@
  * The program is started as a person would start it. The library is called in this process, as a
  * host program would call it, with its defaults: output captured, everything freed again inside the
  * measured time. "Cold" makes a manager for each run, "warm" keeps one. A result that does not
- * claim the whole sandbox is a failure and not a number.
+ * claim the whole sandbox is a failure and not a number. firejail is tried once before: it does not
+ * run everywhere (it wants an account for the user, and to be setuid root), and is left out then.
  */
 #include "bench.h"
 
+#include <unistd.h>
+
 #include "agentbox/agentbox.h"
+
+#define FIREJAIL_PATH "/usr/bin/firejail"
 
 static int library_failed(const char *what, abx_error *err)
 {
@@ -67,9 +72,31 @@ static int run_warm(void *user)
     return run_with(user);
 }
 
+/* The profile that is closest to our default policy. */
+static void args_firejail(struct args *a, const char *cwd)
+{
+    static char writable[BENCH_PATH_MAX + 16];
+
+    (void)snprintf(writable, sizeof writable, "--read-write=%s", cwd);
+    ARGS_ADD(a, FIREJAIL_PATH, "--noprofile", "--quiet", "--read-only=/", writable);
+    ARGS_ADD(a, "--private-tmp", "--net=none", "--", "/bin/true");
+}
+
+static bool firejail_runs(const struct args *a, const char *cwd)
+{
+    const struct variant once = { .metric = METRIC_FIREJAIL, .args = a, .cwd = cwd };
+
+    const bool there = access(FIREJAIL_PATH, X_OK) == 0;
+
+    if (there && bench_once(&once) == 0)
+        return true;
+    (void)bench_fail("firejail %s, and is left out", there ? "does not run here" : "is not there");
+    return false;
+}
+
 int startup_measure(const struct bench *b)
 {
-    static struct args floor, version, bwrap, ours;
+    static struct args floor, version, bwrap, firejail, ours;
     const char *project = b->place->project, *repo = b->place->repo;
     abx_manager *manager;
 
@@ -78,8 +105,10 @@ int startup_measure(const struct bench *b)
     if (b->bwrap)
         args_bwrap(&bwrap, b, project);
     ARGS_ADD(&bwrap, "/bin/true");
+    args_firejail(&firejail, project);
     args_agentbox(&ours, b);
     ARGS_ADD(&ours, "--", "/bin/true");
+    const bool jails = firejail_runs(&firejail, project);
     if (new_manager(&manager) < 0)
         return -1;
 
@@ -87,6 +116,7 @@ int startup_measure(const struct bench *b)
         { .metric = METRIC_FLOOR, .args = &floor, .cwd = project },
         { .metric = METRIC_VERSION, .args = &version, .cwd = project },
         { .metric = METRIC_BWRAP, .args = b->bwrap ? &bwrap : NULL, .cwd = project },
+        { .metric = METRIC_FIREJAIL, .args = jails ? &firejail : NULL, .cwd = project },
         { .metric = METRIC_RUN, .args = &ours, .cwd = project },
         { .metric = METRIC_RUN_GIT, .args = &ours, .cwd = repo },
         { .metric = METRIC_LIB_COLD, .call = run_cold, .cwd = project },

@@ -490,8 +490,8 @@ ABX_API int64_t abx_result_system_ns(const abx_result *result);
 ABX_API int64_t abx_result_max_rss_bytes(const abx_result *result);
 /* 1 only if every layer that the policy asks for was in force. */
 ABX_API int32_t abx_result_sandboxed(const abx_result *result);
-ABX_API const char *abx_result_backend(
-    const abx_result *result); /* "native", "landlock" or "none" */
+/* "native", "bwrap", "landlock" or "none" */
+ABX_API const char *abx_result_backend(const abx_result *result);
 /* The layers in force: names, NULL-terminated. */
 ABX_API const char *const *abx_result_enforced(const abx_result *result);
 ABX_API int32_t abx_result_json(const abx_result *result, char **ret_text, abx_error **err);
@@ -563,7 +563,8 @@ typedef struct abx_report abx_report;
 
 /* Tries each layer in a throw-away child. refresh != 0 ignores what was learnt since boot. */
 ABX_API int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err);
-/* "native", "landlock" or "none". */
+/* "native", "bwrap", "landlock"; "none": a run is refused, or under fallbackPolicy "warn" has fewer
+ * layers. */
 ABX_API const char *abx_report_backend(const abx_report *report);
 /* What a run would be watched by: "notify" or "none". */
 ABX_API const char *abx_report_monitor(const abx_report *report);

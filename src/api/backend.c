@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/cause.h"
 #include "api/internal.h"
 #include "base/buf.h"
 #include "plan/shortfalls.h"
@@ -111,11 +112,25 @@ int32_t command_choose_landlock(abx_command *c, abx_error **err)
     return ABX_OK;
 }
 
-void command_hint_landlock(const abx_command *c, abx_error **err)
+/* The step's own hint has all the usual causes; here is time to find the one. */
+static void hint_cause(const struct status_msg *refusal, abx_error **err)
+{
+    struct cause_signs signs;
+
+    if (strcmp(refusal->step, "namespaces") != 0 ||
+        (refusal->err != EPERM && refusal->err != EACCES))
+        return;
+    cause_look(&signs);
+    err_hint(err, "%s; `agentbox doctor` says more",
+             cause_hint(PROBE_USERNS, refusal->err, &signs));
+}
+
+void command_hint_closed(const abx_command *c, const struct status_msg *refusal, abx_error **err)
 {
     _buf_ struct buf text = { .limit = 4096 };
 
-    if (c->policy->backend != CHOICE_AUTO || probe_landlock_abi() < 1)
+    hint_cause(refusal, err);
+    if (!c->policy->strict || c->policy->backend != CHOICE_AUTO || probe_landlock_abi() < 1)
         return;
     (void)buf_printf(&text, "%s%s--set fallbackPolicy=warn runs with Landlock alone, and then: ",
                      abx_error_hint(*err), abx_error_hint(*err)[0] ? "; " : "");

@@ -192,8 +192,11 @@ static int32_t read_options(abx_bridge *b, const abx_bridge_options *o, abx_erro
         return err_new(err, ABX_E_INVALID, "make a bridge: there is no directory for its socket");
     if (!o->target || !o->target[0])
         return err_new(err, ABX_E_INVALID, "make a bridge: there is no target");
-    if (!label[0] || strchr(label, '/'))
-        return err_new(err, ABX_E_INVALID, "make a bridge: '%s' is no label", label);
+    if (!label[0] || strchr(label, '/')) {
+        int32_t code = err_new(err, ABX_E_INVALID, "make a bridge: '%s' is no label", label);
+        err_hint(err, "it becomes a file's name, NAME.sock: no '/', and not empty");
+        return code;
+    }
     if (o->max_connections < 0 || o->dial_timeout_ms < 0)
         return err_new(err, ABX_E_INVALID, "make a bridge: a limit is negative");
     if (!parse_target(o->target, &b->config)) {
@@ -207,9 +210,13 @@ static int32_t read_options(abx_bridge *b, const abx_bridge_options *o, abx_erro
     b->config.ended = all_gone;
     b->at.sun_family = AF_UNIX;
     size_t len = strlen(o->socket_dir) + strlen(label) + sizeof "/.sock";
-    if (len > sizeof b->at.sun_path)
-        return err_new(err, ABX_E_INVALID, "make a bridge: '%s/%s.sock' is longer than %zu bytes",
-                       o->socket_dir, label, sizeof b->at.sun_path - 1);
+    if (len > sizeof b->at.sun_path) {
+        int32_t code = err_new(err, ABX_E_INVALID,
+                               "make a bridge: '%s/%s.sock' is longer than %zu bytes",
+                               o->socket_dir, label, sizeof b->at.sun_path - 1);
+        err_hint(err, "the system has no longer paths of sockets: choose a shorter directory");
+        return code;
+    }
     (void)snprintf(b->at.sun_path, sizeof b->at.sun_path, "%s/%s.sock", o->socket_dir, label);
     return ABX_OK;
 }
@@ -295,7 +302,12 @@ int32_t abx_bridge_start(abx_bridge *b, abx_error **err)
         return err_new(err, ABX_E_STATE, "start a bridge: it was started or shut down before");
     if (stale < 0)
         return err_sys(err, ABX_E_IO, stale, "remove '%s', which is in the way", b->at.sun_path);
-    return r < 0 ? err_sys(err, ABX_E_IO, r, "listen on '%s'", b->at.sun_path) : ABX_OK;
+    if (r == 0)
+        return ABX_OK;
+    code = err_sys(err, ABX_E_IO, r, "listen on '%s'", b->at.sun_path);
+    if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EROFS)
+        err_hint(err, "the socket's directory must exist, and be yours to write");
+    return code;
 }
 
 /* With the lock. */

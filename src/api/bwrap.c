@@ -7,7 +7,9 @@
  */
 #include "run/bwrap.h"
 
+#include <errno.h>
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,7 +38,20 @@ static uint32_t find_shortfalls(const abx_command *c, const struct bwrap *b, uin
     return shortfalls_of_bwrap(c->policy, &facts, lacks);
 }
 
-/* Refuses, or says, what this command loses; each thing once. */
+static void tell(const abx_command *c, uint32_t bits)
+{
+    _buf_ struct buf text = { .limit = 4096 };
+
+    (void)buf_puts(&text, "the sandbox is incomplete: built by bubblewrap: ");
+    shortfalls_print(bits, &text);
+    if (!text.failed)
+        manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+}
+
+/*
+ * Refuses what this command loses, or says it, each thing once. Where bubblewrap was not asked for,
+ * it may turn out to be refused as well: then it is said when it has worked (command_tell_bwrap).
+ */
 static int32_t accept_shortfalls(abx_command *c, uint32_t bits, abx_error **err)
 {
     _buf_ struct buf text = { .limit = 4096 };
@@ -53,13 +68,27 @@ static int32_t accept_shortfalls(abx_command *c, uint32_t bits, abx_error **err)
         err_hint(err, "--set fallbackPolicy=warn accepts that");
         return r;
     }
-    _buf_ struct buf notice = { .limit = 4096 };
-    (void)buf_printf(&notice, "the sandbox is incomplete: built by bubblewrap: %s", text.data);
-    if (notice.failed)
-        return err_nomem(err);
     c->shortfalls |= more;
-    manager_notice(c->manager, ABX_NOTICE_WARNING, notice.data);
+    if (c->policy->backend == CHOICE_BWRAP)
+        tell(c, more);
     return ABX_OK;
+}
+
+void command_tell_bwrap(const abx_command *c)
+{
+    if (c->backend == BACKEND_BWRAP && c->policy->backend == CHOICE_AUTO && c->shortfalls)
+        tell(c, c->shortfalls);
+}
+
+/* The host's own reason may have come before bubblewrap could show that it is refused as well. */
+bool command_bwrap_fails(abx_command *c, const struct run *run)
+{
+    if (c->backend != BACKEND_BWRAP || (run->failed && run->failure.err != ECANCELED))
+        return false;
+    char *said = bwrap_try(&c->bwrap, &c->manager->image);
+    const bool fails = said != NULL;
+    free(said);
+    return fails;
 }
 
 int32_t command_choose_bwrap(abx_command *c, abx_error **err)

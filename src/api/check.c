@@ -88,7 +88,16 @@ static void run_judge(const struct ruleset *rules, const abx_command *c, const c
     judge_argv(rules, (const char *const *)c->argv, count, cwd, arena, ret);
 }
 
-static int32_t check_new(const struct verdict *v, abx_check **ret, abx_error **err)
+/* A text that cannot be read has no parts: all of it is meant. */
+static char *deciding_part(const struct verdict *v, const abx_command *c)
+{
+    if (!v->part_len && v->decision == DECISION_ESCALATED && c->text)
+        return strdup(c->text);
+    return strndup(v->part ? v->part : "", v->part ? v->part_len : 0);
+}
+
+static int32_t check_new(const struct verdict *v, const abx_command *c, abx_check **ret,
+                         abx_error **err)
 {
     abx_check *check = calloc(1, sizeof *check);
 
@@ -97,7 +106,7 @@ static int32_t check_new(const struct verdict *v, abx_check **ret, abx_error **e
     check->decision = v->decision;
     check->rule = strdup(v->rule ? v->rule : "");
     check->reason = strdup(v->reason ? v->reason : "");
-    check->part = strndup(v->part ? v->part : "", v->part ? v->part_len : 0);
+    check->part = deciding_part(v, c);
     if (!check->rule || !check->reason || !check->part) {
         abx_check_free(check);
         return err_nomem(err);
@@ -136,7 +145,7 @@ static int32_t make_check(abx_manager *m, abx_config *config, const abx_command 
         trace_verdict(m, decision_name(verdict.decision), verdict.rule);
     if (may_skip && verdict.decision < DECISION_ESCALATED && !(m && m->hooks.classify))
         return ABX_OK;
-    code = check_new(&verdict, &check, err);
+    code = check_new(&verdict, c, &check, err);
     if (code == ABX_OK)
         code = ask_caller(m, c, check, err);
     if (code != ABX_OK) {

@@ -54,10 +54,19 @@ static abx_command *command_alloc(abx_error **err)
     return c;
 }
 
+static int32_t refuse_nothing(const char *message, const char *hint, abx_error **err)
+{
+    int32_t code = err_new(err, ABX_E_INVALID, "%s", message);
+
+    err_hint(err, "%s", hint);
+    return code;
+}
+
 int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_error **err)
 {
     if (!argv || !argv[0] || !argv[0][0] || !ret_command)
-        return err_new(err, ABX_E_INVALID, "make a command: there is no program name");
+        return refuse_nothing("make a command: there is no program name",
+                              "the first word is the program to run", err);
     abx_command *c = command_alloc(err);
     if (!c)
         return ABX_E_NOMEM; /* nothing else can fail there */
@@ -73,7 +82,8 @@ int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_
 int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_error **err)
 {
     if (!text || !text[0] || !ret_command)
-        return err_new(err, ABX_E_INVALID, "make a command: the shell text is empty");
+        return refuse_nothing("make a command: the shell text is empty",
+                              "write what the shell is to run; ':' does nothing", err);
     abx_command *c = command_alloc(err);
     if (!c)
         return ABX_E_NOMEM; /* nothing else can fail there */

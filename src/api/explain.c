@@ -325,8 +325,14 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
 int32_t abx_command_explain(const abx_command *c, const char *operation, const char *target,
                             abx_answer **ret_answer, abx_error **err)
 {
-    if (!c || !operation || !target || !target[0] || !ret_answer)
+    if (!c || !operation || !target || !ret_answer)
         return err_new(err, ABX_E_INVALID, "explain: no command, operation or target");
+    if (!target[0]) {
+        int32_t code = err_new(err, ABX_E_INVALID, "explain '%.64s': of what? The name is empty",
+                               operation);
+        err_hint(err, "name a file, a directory or a host; '.' is the working directory");
+        return code;
+    }
     if (c->state != COMMAND_WRAPPED)
         return err_new(err, ABX_E_STATE, "explain: the command is %s",
                        c->state == COMMAND_NEW ? "not wrapped yet" : "spawned already");

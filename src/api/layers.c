@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "api/internal.h"
 #include "base/path.h"
@@ -171,6 +172,22 @@ static int32_t note_files(abx_config *config, const struct configfile *files, si
     return ABX_OK;
 }
 
+/* What to do about a file that cannot be read; `file` was named by somebody, or is NULL. */
+static void hint_unread(const char *file, abx_error **err)
+{
+    struct stat st;
+
+    if (!err || !*err)
+        return;
+    if (file && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+        err_hint(err, "it is a directory: name the file in it");
+    else if (file && abx_error_errno(*err) == ENOENT)
+        err_hint(err, "is the name right? A path is relative to the working directory");
+    else if (abx_error_errno(*err) == EACCES)
+        err_hint(err, "you may not read it: ask its owner, or %s",
+                 file ? "name another file" : "run without it: --no-config");
+}
+
 int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *file,
                                uint32_t flags, abx_error **err)
 {
@@ -193,7 +210,9 @@ int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     int32_t code = single ? configfiles_read(cwd, file, ORIGIN_PROJECT, &arena, files, err)
                           : configfiles_find(&request, &arena, files, err);
-    if (code == ABX_OK)
+    if (code != ABX_OK)
+        hint_unread(file, err);
+    else
         code = config_copy(config, &copy, err);
     if (code != ABX_OK || !copy)
         return code;

@@ -132,7 +132,9 @@ int32_t log_open(const char *path, int *ret_fd, abx_error **err)
     if (fd < 0) {
         int32_t code = err_sys(err, ABX_E_IO, fd, "open the log '%s'", path);
         err_subject(err, path);
-        err_hint(err, "a regular file of yours that nobody else may write; not a link");
+        err_hint(err, fd == -ENOENT ? "its directory is not there: make it, or name another file"
+                                    : "name a regular file of yours that nobody else may write; "
+                                      "not a link");
         return code;
     }
     *ret_fd = fd;

@@ -9,6 +9,7 @@
 #include "api/net_env.h"
 #include "api/test_skip.h"
 #include "base/buf.h"
+#include "base/str.h"
 #include "plan/compile.h"
 #include "probe/scan.h"
 #include "probe/state.h"
@@ -120,6 +121,13 @@ static void say_notices(abx_command *c)
     trace_plan(c);
 }
 
+/* What start.c says of it, when it comes first. */
+static void hint_cwd(abx_error **err)
+{
+    if (!abx_error_hint(*err)[0])
+        err_hint(err, "name a directory that is there, with -C DIR");
+}
+
 /* Facts and plan as they are now. */
 static int32_t make_plan(abx_command *c, const struct plan_request *request,
                          const struct plan **ret, bool *ret_widens, abx_error **err)
@@ -127,6 +135,8 @@ static int32_t make_plan(abx_command *c, const struct plan_request *request,
     int32_t code = scan_facts(c->policy, c->cwd, &c->arena, &c->facts, err);
 
     *ret_widens = false;
+    if (code != ABX_OK && err && c->cwd && str_eq(abx_error_subject(*err), c->cwd))
+        hint_cwd(err);
     if (code == ABX_OK)
         code = plan_compile(c->policy, c->facts, request, &c->arena, ret, err);
     return code == ABX_OK ? command_check_trust(c, *ret, ret_widens, err) : code;

@@ -1,122 +1,119 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * abx_probe: what was found out about this host, in words. The table says for each layer what its
- * absence means and what to do; a few files of /proc tell which of the usual causes it is.
+ * abx_probe: what was found out about this host, in words: of each layer what it is good for, or
+ * why it is missing, what that costs and what to do (cause.c). One hint a cause: what only follows
+ * from another row has none.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/cause.h"
 #include "api/internal.h"
 #include "api/report.h"
-#include "base/buf.h"
-#include "base/io.h"
-#include "probe/inside.h"
 #include "probe/state.h"
 #include "run/bwrap.h"
 #include "run/cgroup.h"
 #include "run/probe.h"
 
-#ifndef ABX_DATADIR /* of the analysers, which do not know the build */
-#define ABX_DATADIR "/usr/share"
-#endif
+/* The launcher's answers, with what else tells why. */
+struct findings {
+    const struct probe_facts *facts;
+    struct cause_signs signs;
+    struct bwrap bwrap;
+    int32_t bwrap_code;   /* of looking for it */
+    abx_error *bwrap_why; /* … */
+    char *bwrap_said;     /* … of trying it, where that matters */
+    bool by_bwrap;        /* what is missing it has for us */
+    struct cause_rest rest;
+};
 
-static bool file_says(const char *path, const char *text)
+static bool is_missing(const struct findings *f, enum probe_item item)
 {
-    _buf_ struct buf b = { .limit = 256 };
-
-    return io_read_file(AT_FDCWD, path, &b) == 0 && b.len > 0 &&
-           strncmp(b.data, text, strlen(text)) == 0;
+    return f->facts->items[item].error != 0;
 }
 
-static const char *userns_hint(void)
+static bool in_userns(enum probe_item item)
 {
-    if (file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
-        return "AppArmor lets only named programs make user namespaces; as root: cp " ABX_DATADIR
-               "/agentbox/apparmor /etc/apparmor.d/agentbox && apparmor_parser -r "
-               "/etc/apparmor.d/agentbox";
-    if (file_says("/proc/sys/kernel/unprivileged_userns_clone", "0"))
-        return "user namespaces are for root only here; as root: sysctl "
-               "kernel.unprivileged_userns_clone=1";
-    if (file_says("/proc/sys/user/max_user_namespaces", "0\n"))
-        return "user namespaces are switched off; as root: sysctl user.max_user_namespaces=15000";
-    if (access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0)
-        return "this container forbids user namespaces: start it with --security-opt "
-               "seccomp=unconfined (or a profile that allows clone with CLONE_NEWUSER)";
-    return "a security module or the kernel's configuration refuses user namespaces";
+    return item > PROBE_USERNS && item < PROBE_LANDLOCK;
 }
 
-static const char *layer_hint(enum probe_item item, bool inner)
+/* A namespace that works, and that a run with Landlock alone does without. */
+static bool is_unused(const abx_report *r, const struct findings *f, enum probe_item item)
 {
-    if (inner && item == PROBE_USERNS)
-        return "the sandbox around has namespaces and mounts of its own and allows no others, "
-               "unless it is started with --set allowNestedNamespaces=true";
-    if (inner && item != PROBE_LANDLOCK && item != PROBE_SECCOMP)
-        return "";
-    switch (item) {
-    case PROBE_USERNS:
-        return userns_hint();
-    case PROBE_PROC:
-        return "parts of /proc are masked here (a container), and a new /proc may not show more "
-               "than the old one; start the container with --security-opt "
-               "systempaths=unconfined";
-    case PROBE_LANDLOCK:
-        return "boot with lsm=landlock,... in front of the other modules, or use a kernel of 5.13 "
-               "or newer with CONFIG_SECURITY_LANDLOCK";
-    case PROBE_SECCOMP:
-    case PROBE_NOTIFY:
-        return "the kernel lacks CONFIG_SECCOMP_FILTER";
-    default:
-        return "needs user namespaces and kernel 5.13 or newer";
-    }
+    return in_userns(item) && !r->inner && !f->by_bwrap && !f->rest.view;
 }
 
-static void add_item(abx_report *r, const struct probe_facts *f, enum probe_item item,
+/* A layer that is missing: why, what that costs, what to do. */
+static void add_item(abx_report *r, const struct findings *f, enum probe_item item,
                      const char *good)
 {
-    int32_t error = f->items[item].error;
+    const int32_t error = f->facts->items[item].error;
+    const char *cost = item >= PROBE_LANDLOCK ? cause_cost(item, f->rest)
+                       : r->inner             ? "the sandbox around has its own"
+                       : f->by_bwrap          ? "bubblewrap can make it"
+                                              : cause_cost(item, f->rest);
+    struct cause_signs signs = f->signs;
     struct report_row *row = report_add(r, probe_names[item],
                                         error ? ABX_STATUS_MISSING : ABX_STATUS_OK);
 
-    (void)snprintf(row->detail, sizeof row->detail, "%s", error ? strerrordesc_np(error) : good);
-    if (error)
-        row->hint = layer_hint(item, r->inner);
+    if (!error && is_unused(r, f, item)) {
+        row->status = ABX_STATUS_LIMITED;
+        (void)snprintf(row->detail, sizeof row->detail, "of no use without mounts: %s", cost);
+    } else if (!error) {
+        (void)snprintf(row->detail, sizeof row->detail, "%s", good);
+    } else {
+        signs.follows = in_userns(item) && is_missing(f, PROBE_USERNS);
+        (void)snprintf(row->detail, sizeof row->detail, "%s: %s",
+                       signs.follows ? "needs userns" : strerrordesc_np(error), cost);
+        row->hint = cause_hint(item, error, &signs);
+    }
 }
 
-static void add_mounts(abx_report *r, const struct probe_facts *f)
+static void add_mounts(abx_report *r, const struct findings *f)
 {
-    bool proc_only = !f->items[PROBE_MOUNTS].error && f->items[PROBE_PROC].error;
+    bool proc_only = !is_missing(f, PROBE_MOUNTS) && is_missing(f, PROBE_PROC);
 
     add_item(r, f, proc_only ? PROBE_PROC : PROBE_MOUNTS,
              "read-only view of the host, own /proc, /dev, /tmp");
     r->rows[r->count - 1].name = "mounts";
 }
 
-static void add_landlock(abx_report *r, const struct probe_facts *f)
+/* What that ABI lacks; without a view nothing else covers it. */
+static const char *abi_text(int32_t abi, bool covered)
 {
-    int32_t abi = f->items[PROBE_LANDLOCK].value;
+    if (abi < 3)
+        return covered ? ": no control of truncation; the mounts cover it"
+                       : ": no control of truncation: the user's files can be emptied";
+    if (abi < 5)
+        return covered ? ": no control of device ioctls; the minimal /dev covers it"
+                       : ": no control of device ioctls, nor of signals to the user's processes";
+    if (abi < 6)
+        return covered ? ": no scopes; the namespaces cover signals and abstract sockets"
+                       : ": no scopes: the user's processes can be signalled";
+    return ": all rights and scopes";
+}
+
+static void add_landlock(abx_report *r, const struct findings *f)
+{
+    const int32_t abi = f->facts->items[PROBE_LANDLOCK].value;
 
     add_item(r, f, PROBE_LANDLOCK, "");
     struct report_row *row = &r->rows[r->count - 1];
     if (row->status != ABX_STATUS_OK)
         return;
     (void)snprintf(row->detail, sizeof row->detail, "ABI %d%s", (int)abi,
-                   abi < 3   ? ": no control of truncation; the mounts cover it"
-                   : abi < 5 ? ": no control of device ioctls; the minimal /dev covers it"
-                   : abi < 6 ? ": no scopes; the namespaces cover signals and abstract sockets"
-                             : ": all rights and scopes");
+                   abi_text(abi, f->rest.view || f->by_bwrap));
     if (abi < 6)
         row->status = ABX_STATUS_LIMITED;
     if (abi < 6)
         row->hint = "a newer kernel (6.12) has all of Landlock that agentbox uses";
 }
 
-static void add_limits(abx_report *r, const struct probe_facts *f)
+static void add_limits(abx_report *r, const struct findings *f)
 {
-    bool own_pids = f->items[PROBE_PIDLIMIT].error == 0;
+    bool own_pids = !is_missing(f, PROBE_PIDLIMIT);
     bool group = cgroup_probe() == 0, root = geteuid() == 0;
     struct report_row *row = report_add(r, "limits",
                                         own_pids || group ? ABX_STATUS_OK : ABX_STATUS_LIMITED);
@@ -132,51 +129,65 @@ static void add_limits(abx_report *r, const struct probe_facts *f)
     if (!group)
         row->hint =
             "a ceiling for the whole sandbox's memory needs a delegated control group (v2), as in "
-            "a "
-            "systemd user session";
-    if (!own_pids && !group)
+            "a systemd user session";
+    if (!own_pids && !group && !is_missing(f, PROBE_PIDNS) && !is_missing(f, PROBE_PROC))
         row->hint =
             "kernel 6.14 limits processes per pid namespace, for root too; so does a delegated "
             "control group (v2)";
 }
 
 /* Where our own namespaces are refused it matters; elsewhere it is told which one there is. */
-static void add_bwrap(abx_report *r, struct image *image)
+static void find_bwrap(const abx_report *r, struct image *image, struct findings *f)
 {
-    _err_ abx_error *why = NULL;
-    struct bwrap found = { 0 };
-    int32_t code = bwrap_find(&found, &why);
-    char *said = code == ABX_OK && !r->native ? bwrap_try(&found, image) : NULL;
-    const bool works = code == ABX_OK && !said;
+    f->bwrap_code = bwrap_find(&f->bwrap, &f->bwrap_why);
+    if (f->bwrap_code == ABX_OK && !r->native && !r->inner)
+        f->bwrap_said = bwrap_try(&f->bwrap, image);
+    f->by_bwrap = f->bwrap_code == ABX_OK && !f->bwrap_said && !r->native && !r->inner;
+}
 
-    if (r->inner || (r->native && code != ABX_OK)) {
-        free(said);
+static void add_bwrap(abx_report *r, const struct findings *f)
+{
+    const bool found = f->bwrap_code == ABX_OK;
+    const struct bwrap *b = &f->bwrap;
+
+    if (r->inner || (r->native && !found))
         return;
-    }
-    struct report_row *row = report_add(r, "bwrap", works ? ABX_STATUS_OK : ABX_STATUS_MISSING);
-    if (code != ABX_OK)
-        (void)snprintf(row->detail, sizeof row->detail, "%s", abx_error_message(why));
+    struct report_row *row = report_add(
+        r, "bwrap", f->by_bwrap || r->native ? ABX_STATUS_OK : ABX_STATUS_MISSING);
+    if (!found)
+        (void)snprintf(row->detail, sizeof row->detail, "%s", abx_error_message(f->bwrap_why));
     else
-        (void)snprintf(row->detail, sizeof row->detail, "%s, version %u.%u%s%s%s", found.path,
-                       found.major, found.minor, found.setuid ? ", setuid" : "",
-                       r->native ? "; not needed" : "", said ? " fails" : "");
-    if (said)
-        (void)snprintf(row->detail + strlen(row->detail), sizeof row->detail - strlen(row->detail),
-                       ": %s", said);
-    if (!works)
+        (void)snprintf(row->detail, sizeof row->detail, "%s, version %u.%u%s%s%s%s", b->path,
+                       b->major, b->minor, b->setuid ? ", setuid" : "",
+                       r->native ? "; not needed" : "", f->bwrap_said ? " fails: " : "",
+                       f->bwrap_said ? f->bwrap_said : "");
+    if (!found && f->signs.apparmor)
         row->hint = "where only bubblewrap may make namespaces, agentbox builds on it: install the "
                     "package bubblewrap (0.8 or newer)";
-    if (said)
-        row->hint = "bubblewrap is refused what we are refused: see the hint for userns";
-    if (works && !r->native && geteuid() == 0) {
+    if (f->by_bwrap && geteuid() == 0) {
         row->status = ABX_STATUS_LIMITED;
         row->hint = "as root it cannot promise everything: --set fallbackPolicy=warn accepts that";
     }
-    r->bwrap = row->status == ABX_STATUS_OK && !r->native && r->landlock;
-    free(said);
+    r->bwrap = f->by_bwrap && row->status == ABX_STATUS_OK && f->rest.landlock;
 }
 
-static void fill(abx_report *r, const struct probe_facts *f)
+/* What a run could have: everything; Landlock, where there is no view; or less under "warn". */
+static void judge(abx_report *r, struct findings *f)
+{
+    const uint32_t layers = probe_layers(f->facts);
+    const uint32_t view = LAYER_BIT(LAYER_USERNS) | LAYER_BIT(LAYER_MOUNTS) |
+                          LAYER_BIT(LAYER_PIDNS);
+    const uint32_t few = LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP);
+    const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
+
+    f->rest = (struct cause_rest){ (layers & view) == view, (layers & few) == few };
+    r->native = (layers & all) == all;
+    r->inner = f->signs.inner && f->rest.landlock;
+    r->landlock = f->rest.landlock && (r->inner || !f->rest.view);
+    r->notify = !is_missing(f, PROBE_NOTIFY);
+}
+
+static void fill(abx_report *r, const struct findings *f)
 {
     add_item(r, f, PROBE_USERNS, "a user namespace of its own");
     add_mounts(r, f);
@@ -188,12 +199,7 @@ static void fill(abx_report *r, const struct probe_facts *f)
     add_landlock(r, f);
     add_item(r, f, PROBE_SECCOMP, "system calls by allow-list");
     add_limits(r, f);
-    const uint32_t few = LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP);
-    const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
-    r->native = (probe_layers(f) & all) == all;
-    r->landlock = (probe_layers(f) & few) == few;
-    r->inner = r->inner && r->landlock;
-    r->notify = f->items[PROBE_NOTIFY].error == 0;
+    add_bwrap(r, f);
 }
 
 int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
@@ -213,9 +219,14 @@ int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
     int32_t code = probe_host(&image, dirs, refresh != 0, &facts, err);
     abx_report *r = code == ABX_OK ? calloc(1, sizeof *r) : NULL;
     if (r) {
-        r->inner = inside_is_closed();
-        fill(r, &facts);
-        add_bwrap(r, &image);
+        struct findings found = { .facts = &facts };
+
+        cause_look(&found.signs);
+        judge(r, &found);
+        find_bwrap(r, &image, &found);
+        fill(r, &found);
+        free(found.bwrap_said);
+        abx_error_free(found.bwrap_why);
     }
     image_done(&image);
     if (!r)

@@ -228,6 +228,21 @@ static int open_listener(const char *address, int32_t *ret_port)
     return TAKE_FD(fd);
 }
 
+static int32_t refuse_listen(const char *address, int error, abx_error **err)
+{
+    int32_t code = error == -EINVAL
+                       ? err_new(err, ABX_E_INVALID, "listen on '%s': not ADDRESS:PORT", address)
+                       : err_sys(err, ABX_E_PROXY, error, "listen on '%s'", address);
+
+    err_hint(err, "%s",
+             error == -EADDRINUSE ? "something listens there already; port 0 takes any free one"
+             : error == -EACCES   ? "ports below 1024 are for root; port 0 takes any free one"
+             : error == -EADDRNOTAVAIL
+                 ? "this machine does not have that address; 127.0.0.1 is always there"
+                 : "write an address and a port, such as 127.0.0.1:0 for any free port");
+    return code;
+}
+
 int32_t abx_proxy_listen(abx_proxy *p, const char *address, int32_t *ret_port, abx_error **err)
 {
     int32_t code = check(p, "listen", err), port = 0;
@@ -237,12 +252,8 @@ int32_t abx_proxy_listen(abx_proxy *p, const char *address, int32_t *ret_port, a
     if (!address)
         return err_new(err, ABX_E_INVALID, "listen: no address");
     _fd_ int fd = open_listener(address, &port);
-    if (fd < 0) {
-        code = err_sys(err, fd == -EINVAL ? ABX_E_INVALID : ABX_E_PROXY, fd, "listen on '%s'",
-                       address);
-        err_hint(err, "write ADDRESS:PORT, such as 127.0.0.1:0 for any free port");
-        return code;
-    }
+    if (fd < 0)
+        return refuse_listen(address, fd, err);
     code = client_listen(&p->client, ++p->last_listener, RULES_ID, fd, err);
     if (code == ABX_OK && ret_port)
         *ret_port = port;

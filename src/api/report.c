@@ -27,7 +27,7 @@ const char *abx_report_backend(const abx_report *r)
 
 const char *abx_report_monitor(const abx_report *r)
 {
-    return r && r->notify ? "notify" : "none";
+    return r && r->notify && (r->native || r->bwrap) ? "notify" : "none";
 }
 
 size_t abx_report_layers(const abx_report *r)

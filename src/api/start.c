@@ -144,12 +144,14 @@ static bool reduce_plan(abx_command *c, bool closed, struct arena *arena)
            command_choose_landlock(c, NULL) == ABX_OK;
 }
 
-/* Whether the first step into a sandbox of our own was refused. */
+/* Whether the first step into a sandbox of our own was refused; by the host, not by us. */
 static bool is_closed_host(const struct run *run)
 {
     static const char *const first[] = { "namespaces", "identity", "prepare",
                                          "netns",      "loopback", "bwrap" };
 
+    if (run->failure.err == ECANCELED)
+        return false;
     for (size_t i = 0; run->failed && i < ARRAY_LEN(first); i++)
         if (strcmp(run->failure.step, first[i]) == 0)
             return true;
@@ -270,6 +272,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
     _fd_ int cwd_fd = -1;
     _net_ports_ struct net_ports ports = { .count = 0 };
     _err_ abx_error *native = NULL;
+    struct status_msg refusal = { 0 };
     bool reduced = false;
     int32_t code = open_cwd(c, &cwd_fd, err);
 
@@ -284,10 +287,14 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
             code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
+            command_tell_bwrap(c);
             forget_plan(c, run);
             return code;
         }
-        bool closed = code == ABX_E_SANDBOX && is_closed_host(run);
+        bool closed = code == ABX_E_SANDBOX &&
+                      (is_closed_host(run) || (native && command_bwrap_fails(c, run)));
+        if (closed && c->backend == BACKEND_NATIVE)
+            refusal = run->failure;
         bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
         (void)publish_run(c, NULL);
         run_done(run, NULL);
@@ -301,8 +308,8 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
             reduced = true;
             continue;
         }
-        if (closed && c->policy->strict && why)
-            command_hint_landlock(c, &why);
+        if (closed && why)
+            command_hint_closed(c, &refusal, &why);
         if (err)
             *err = TAKE_PTR(why);
         return code;

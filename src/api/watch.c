@@ -27,8 +27,6 @@ static void free_explainer(void *user)
 {
     struct explainer *e = user;
 
-    if (!e)
-        return;
     arena_done(&e->own);
     arena_done(&e->plan);
     free(e);

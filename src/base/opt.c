@@ -182,10 +182,9 @@ static void put_names(struct buf *b, const struct opt_spec *spec)
         (void)buf_printf(b, " %s", spec->value);
 }
 
-/* Words from `indent` on, broken before OPT_HELP_WIDTH. */
-static void put_words(struct buf *b, const char *text, size_t indent)
+void opt_put_words(struct buf *b, const char *text, size_t indent, size_t columns_there)
 {
-    size_t width = MAX_OF(OPT_HELP_WIDTH - MIN_OF(indent, OPT_HELP_WIDTH), OPT_HELP_MINIMUM);
+    size_t width = MAX_OF(columns_there - MIN_OF(indent, columns_there), OPT_HELP_MINIMUM);
     size_t used = 0;
 
     while (*text != '\0') {
@@ -221,39 +220,40 @@ static size_t names_columns(const struct opt_spec *spec)
 }
 
 /* Where the help texts begin: two columns behind the longest names that are not too long. */
-static size_t help_column(const struct opt_spec *specs, size_t count)
+static size_t help_column(const struct opt_spec *specs, size_t count, size_t width)
 {
-    size_t column = 0;
+    size_t column = 0, most = MIN_OF(OPT_HELP_COLUMN, width / 2);
 
     for (size_t i = 0; i < count; i++) {
         size_t end = names_columns(&specs[i]) + 2;
 
-        if (specs[i].id != OPT_HEADING && specs[i].help && end <= OPT_HELP_COLUMN)
+        if (specs[i].id != OPT_HEADING && specs[i].help && end <= most)
             column = MAX_OF(column, end);
     }
-    return column > 0 ? column : OPT_HELP_COLUMN;
+    return column > 0 ? column : most;
 }
 
-int opt_help(struct buf *b, const struct opt_spec *specs, size_t spec_count)
+int opt_help(struct buf *b, const struct opt_spec *specs, size_t spec_count, size_t width)
 {
-    size_t column = help_column(specs, spec_count);
+    size_t column = help_column(specs, spec_count, width);
 
     for (size_t i = 0; i < spec_count; i++) {
-        size_t width = names_columns(&specs[i]);
+        size_t used = names_columns(&specs[i]);
 
         if (!specs[i].help)
             continue;
         if (specs[i].id == OPT_HEADING) {
-            (void)buf_printf(b, "%s%s\n", i > 0 ? "\n" : "", specs[i].help);
+            (void)buf_puts(b, i > 0 ? "\n" : "");
+            opt_put_words(b, specs[i].help, 0, width);
             continue;
         }
         put_names(b, &specs[i]);
-        if (width + 2 > column) {
+        if (used + 2 > column) {
             (void)buf_putc(b, '\n');
-            width = 0;
+            used = 0;
         }
-        put_spaces(b, column - width);
-        put_words(b, specs[i].help, column);
+        put_spaces(b, column - used);
+        opt_put_words(b, specs[i].help, column, width);
     }
     return b->failed;
 }

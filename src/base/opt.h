@@ -62,7 +62,12 @@ struct opt {
 void opt_init(struct opt *o, const struct opt_spec *specs, size_t spec_count, int argc,
               char *const *argv, unsigned flags);
 int opt_next(struct opt *o);
-/* The table as text: "  -C, --cwd DIR  help", help in one column, broken at OPT_HELP_WIDTH. */
-int opt_help(struct buf *b, const struct opt_spec *specs, size_t spec_count);
+/* The table as text: "  -C, --cwd DIR  help", help in one column, broken at `width`. */
+int opt_help(struct buf *b, const struct opt_spec *specs, size_t spec_count, size_t width);
+/*
+ * Words and a newline, where `indent` columns are used already: a line that would be wider than
+ * `width` goes on in the next one, indented as much.
+ */
+void opt_put_words(struct buf *b, const char *text, size_t indent, size_t width);
 
 #endif

@@ -45,9 +45,11 @@ static void refuse_extras(struct reader *r, const yaml_event_t *e, const yaml_ch
     struct doc_place place = place_of(&e->start_mark);
 
     if (anchor)
-        (void)doc_note(r->b, place, "an anchor (&name)", "write the value where it is needed");
+        (void)doc_note(r->b, place, "anchors (&name) are not read",
+                       "write the value where it is needed");
     if (tag)
-        (void)doc_note(r->b, place, "a tag (!name)", "quote the text to keep it a text");
+        (void)doc_note(r->b, place, "tags (!name) are not read",
+                       "quote the text to keep it a text");
 }
 
 /* A node at the place where the next value belongs; NULL: failed. */
@@ -79,7 +81,8 @@ static void take_key(struct reader *r, const char *text, struct doc_place place)
     struct level *level = &r->levels[r->depth - 1];
 
     if (str_eq(text, "<<"))
-        (void)doc_note(r->b, place, "a merge key (<<)", "write the values where they are needed");
+        (void)doc_note(r->b, place, "merge keys (<<) are not read",
+                       "write the values where they are needed");
     level->key = text;
     level->key_place = place;
 }
@@ -113,7 +116,7 @@ static void take_scalar(struct reader *r, const yaml_event_t *e)
     else if (plain && doc_check_number(text, len) == DOC_NUMBER_OK)
         type = DOC_NUMBER;
     else if (plain && doc_check_number(text, len) == DOC_NUMBER_TOO_LARGE)
-        (void)doc_note(r->b, place, "a number that is too large", "quote it if it is a text");
+        (void)doc_note(r->b, place, "the number is too large", "quote it if it is a text");
 
     struct doc_node *node = add_value(r, type, place);
     if (node) {
@@ -126,7 +129,7 @@ static void take_alias(struct reader *r, const yaml_event_t *e)
 {
     struct doc_place place = place_of(&e->start_mark);
 
-    (void)doc_note(r->b, place, "an alias (*name)",
+    (void)doc_note(r->b, place, "aliases (*name) are not read",
                    "write the value itself; quote a pattern that begins with *");
     if (key_is_next(r))
         take_key(r, "*", place);
@@ -174,7 +177,8 @@ static void open_document(struct reader *r, const yaml_event_t *e)
         (void)doc_stop(r->b, place, "a second document", "one file is one document: remove '---'");
     if (e->data.document_start.version_directive ||
         e->data.document_start.tag_directives.start != e->data.document_start.tag_directives.end)
-        (void)doc_note(r->b, place, "a directive (%)", "remove the lines that begin with %");
+        (void)doc_note(r->b, place, "directives (%) are not read",
+                       "remove the lines that begin with %");
 }
 
 static void take_event(struct reader *r, const yaml_event_t *e)

@@ -15,7 +15,6 @@
 #include "classify/writes.h"
 
 #define INDEX_SLOTS 2048 /* a power of two, more than twice the names there are */
-#define INDEX_AFTER 32
 
 /* One name in one table. */
 struct entry {

@@ -44,6 +44,8 @@ struct command {
     const struct writer *writer;   /* or NULL */
 };
 
+#define INDEX_AFTER 32 /* searches */
+
 /* index.c: how commands are found by name; changes behind a ruleset that does not. */
 struct lookup {
     unsigned searches;     /* atomic */

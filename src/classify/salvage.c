@@ -44,21 +44,25 @@ static bool is_fork_bomb(const char *text, size_t len)
     for (size_t i = 1; i < len; i++) {
         if (text[i] != '(')
             continue;
-        size_t close = skip_blanks(text, len, i + 1), start = i;
+        size_t close = skip_blanks(text, len, i + 1), end = i;
+
+        while (end > 0 && isspace((unsigned char)text[end - 1]))
+            end--;
+        size_t start = end;
 
         if (close >= len || text[close] != ')')
             continue;
         while (start > 0 && !isspace((unsigned char)text[start - 1]) && text[start - 1] != ';' &&
-               i - start < MAX_NAME)
+               end - start < MAX_NAME)
             start--;
         size_t brace = skip_blanks(text, len, close + 1);
 
-        if (start == i || brace >= len || text[brace] != '{')
+        if (start == end || brace >= len || text[brace] != '{')
             continue;
-        const char *end = memchr(text + brace, '}', len - brace);
-        size_t body = end ? (size_t)(end - text) - brace : len - brace;
+        const char *last = memchr(text + brace, '}', len - brace);
+        size_t body = last ? (size_t)(last - text) - brace : len - brace;
 
-        if (starts_itself(text + brace, body, text + start, i - start))
+        if (starts_itself(text + brace, body, text + start, end - start))
             return true;
         i = brace + body;
     }

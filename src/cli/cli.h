@@ -32,6 +32,8 @@ const struct cli_command *cli_find(const char *name);
 /* ---- print.c ---- */
 /* Prints an error and its hints to stderr; returns the exit code for it. Takes the error. */
 int cli_fail(abx_error *err);
+/* The same for a value that an option was given: its name, without dashes, stands in front. */
+int cli_fail_option(abx_error *err, const char *option);
 /* "agentbox: …" and "hint: …" for the program's own misuse; hint may be NULL. Returns 125. */
 int cli_misuse(const char *hint, const char *fmt, ...) ATTR_PRINTF(2, 3);
 /* What opt_next complained about. Returns 125. */
@@ -39,11 +41,15 @@ int cli_bad_option(const struct cli_command *command, const struct opt *o, int p
 /* "hint: …" behind an error that has none of its own; NULL: nothing. */
 void cli_hint(const char *hint);
 int cli_help(const struct cli_command *command);
+/* Writes out what was printed; true, after a complaint, if that or something before it failed. */
+bool cli_output_is_lost(void);
 /* An abx_notice_fn. Notices wait for cli_flush_notices: nothing of ours gets into a command's
  * output. */
 void cli_notice(void *user, int32_t level, const char *module, const char *text);
 void cli_flush_notices(void);
 bool cli_colours(FILE *stream);
+/* Columns for text on the standard output: COLUMNS, or the terminal's; 40 to 80. */
+size_t cli_width(void);
 
 #define CLI_COMMAND(name) int cmd_##name(const struct cli_command *command, int argc, char **argv)
 CLI_COMMAND(run);

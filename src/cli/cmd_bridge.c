@@ -34,8 +34,8 @@ static int read_number(const char *name, const char *text, uint64_t max, int32_t
     uint64_t value;
 
     if (!str_to_u64(text, max, &value) || value == 0)
-        return cli_misuse(NULL, "--%s '%s' is not a number from 1 to %u", name, text,
-                          (unsigned)max);
+        return cli_misuse("`agentbox bridge --help` says what it is for",
+                          "--%s '%s': not a number from 1 to %u", name, text, (unsigned)max);
     *ret = (int32_t)value;
     return 0;
 }

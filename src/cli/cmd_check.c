@@ -157,7 +157,7 @@ static int check_lines(const struct check_request *r)
         else if (!print_unreadable())
             code = EXIT_AGENTBOX;
         if (fflush(stdout) != 0)
-            return cli_misuse(NULL, "the output could not be written");
+            return EXIT_AGENTBOX; /* main tells */
     }
     return code;
 }
@@ -255,6 +255,20 @@ static int rules_json(void)
     return !b.failed && fputs(b.data, stdout) >= 0 ? 0 : EXIT_AGENTBOX;
 }
 
+static int rules_text(void)
+{
+    _buf_ struct buf b = { .limit = (size_t)16 << 20 };
+    size_t width = cli_width();
+
+    for (size_t i = 0; abx_rule_name(i); i++) {
+        (void)buf_printf(&b, "%s: %s\n  ", abx_rule_name(i),
+                         abx_decision_name(abx_rule_decision(i)));
+        opt_put_words(&b, abx_rule_reason(i), 2, width);
+        (void)buf_printf(&b, "  for example: %s\n", abx_rule_example(i));
+    }
+    return !b.failed && fputs(b.data, stdout) >= 0 ? 0 : EXIT_AGENTBOX;
+}
+
 CLI_COMMAND(rules)
 {
     bool json = false;
@@ -264,9 +278,5 @@ CLI_COMMAND(rules)
         return code - 1;
     if (json)
         return rules_json();
-    for (size_t i = 0; abx_rule_name(i); i++)
-        (void)printf("%-26s %-10s %s\n%37s for example: %s\n", abx_rule_name(i),
-                     abx_decision_name(abx_rule_decision(i)), abx_rule_reason(i), "",
-                     abx_rule_example(i));
-    return 0;
+    return rules_text();
 }

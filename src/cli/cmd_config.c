@@ -74,6 +74,27 @@ static int print_state(const char *path, const char *state)
     return buf_puts(&b, state) == 0 && puts(b.data) >= 0 ? 0 : EXIT_AGENTBOX;
 }
 
+int config_print_written(const char *name, bool trusted)
+{
+    _buf_ struct buf b = { .limit = (size_t)1 << 20 };
+    struct json j;
+
+    json_init(&j, &b);
+    json_object(&j);
+    json_key(&j, "file");
+    json_str(&j, name);
+    json_key(&j, "trusted");
+    json_bool(&j, trusted);
+    json_object_end(&j);
+    return !b.failed && puts(b.data) >= 0 ? 0 : EXIT_AGENTBOX;
+}
+
+int config_refuse_json_text(const char *command)
+{
+    return cli_misuse("leave --json or -o - out",
+                      "%s -o - prints a commented file, which is not JSON", command);
+}
+
 static int action_show(const struct action_options *o)
 {
     abx_config *config = NULL;
@@ -208,14 +229,15 @@ static bool project_has_file(int dir, const char **ret)
     return false;
 }
 
-int config_refuse_second(int dir)
+int config_refuse_second(int dir, const char *command)
 {
     const char *there = NULL;
+    char hint[80];
 
     if (!project_has_file(dir, &there))
         return 0;
-    return cli_misuse("edit it, or print the starter: agentbox config init -o -",
-                      "write .agentbox.jsonc: there is a %s already", there);
+    (void)snprintf(hint, sizeof hint, "edit it; agentbox %s -o - prints a new one", command);
+    return cli_misuse(hint, "write .agentbox.jsonc: there is a %s already", there);
 }
 
 static int write_at(int dir, const char *name, const char *text)
@@ -226,19 +248,32 @@ static int write_at(int dir, const char *name, const char *text)
     if (fd >= 0 && close(fd) < 0 && r == 0)
         r = -errno;
     if (r < 0)
-        return cli_misuse(r == -EEXIST ? "existing files are not overwritten" : NULL,
+        return cli_misuse(r == -EEXIST   ? "existing files are not overwritten: name a new one"
+                          : r == -ENOENT ? "its directory is not there: make it, or name another"
+                                         : "name a file that you may write, with -o FILE",
                           "write '%s': %s", name, strerrordesc_np(-r));
     return 0;
 }
 
-int config_write_new(const char *cwd, const char *output, const char *text, const char **ret_name)
+int config_open_directory(const char *cwd)
+{
+    int dir = open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir < 0)
+        (void)cli_misuse("name a directory that is there, with -C DIR",
+                         "enter the working directory '%s': %s", cwd, strerrordesc_np(errno));
+    return dir;
+}
+
+int config_write_new(const char *cwd, const char *output, const char *text, const char *command,
+                     const char **ret_name)
 {
     const char *name = output ? output : ".agentbox.jsonc";
-    int dir = cwd ? open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    int dir = cwd ? config_open_directory(cwd) : AT_FDCWD;
 
     if (cwd && dir < 0)
-        return cli_misuse(NULL, "enter '%s': %s", cwd, strerrordesc_np(errno));
-    int code = output ? 0 : config_refuse_second(dir);
+        return EXIT_AGENTBOX;
+    int code = output ? 0 : config_refuse_second(dir, command);
     if (code == 0)
         code = write_at(dir, name, text);
     if (cwd)
@@ -252,13 +287,18 @@ static int action_init(const struct action_options *o)
     abx_error *err = NULL;
     char *text = NULL;
 
+    bool to_stdout = o->output && str_eq(o->output, "-");
+    if (to_stdout && o->json)
+        return config_refuse_json_text("config init");
     if (abx_config_template("starter", &text, &err) != ABX_OK)
         return cli_fail(err);
-    if (o->output && str_eq(o->output, "-"))
+    if (to_stdout)
         return print_taken(text);
     const char *name = NULL;
-    int code = config_write_new(o->cwd, o->output, text, &name);
+    int code = config_write_new(o->cwd, o->output, text, "config init", &name);
     abx_free(text);
+    if (code == 0 && o->json)
+        return config_print_written(name, false);
     if (code == 0)
         (void)printf("wrote %s; every line in it is a comment until you change it\n", name);
     return code;
@@ -288,10 +328,14 @@ static int trust(const struct action_options *o, abx_config *config)
         abx_free(text);
         return cli_fail(err);
     }
-    if (!o->json)
+    if (!o->json) {
         (void)print_state(path, text[0] ? " is trusted as it reads now. It grants:"
                                         : " is trusted as it reads now. Here it grants nothing.");
-    return print_taken(text);
+        return print_taken(text);
+    }
+    abx_free(text); /* of before it was trusted */
+    return abx_config_grants(config, o->cwd, "json", &text, &err) == ABX_OK ? print_taken(text)
+                                                                            : cli_fail(err);
 }
 
 static int action_trust(const struct action_options *o)
@@ -319,6 +363,8 @@ static int action_untrust(const struct action_options *o)
         code = cli_misuse("name it: agentbox config untrust FILE", "there is no project file here");
     if (code == 0 && abx_config_untrust(o->cwd, file, &was, &err) != ABX_OK)
         code = cli_fail(err);
+    else if (code == 0 && o->json)
+        code = config_print_written(file, false);
     else if (code == 0)
         (void)print_state(file, was ? " is not trusted any more" : " was not trusted");
     abx_config_free(config);

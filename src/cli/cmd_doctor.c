@@ -1,24 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agentbox doctor: one line a layer; below a bad one, what to do. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "cli/simple.h"
+
+#define HINT_COLUMN   10
+#define DETAIL_COLUMN 21
+
+static void print_words(const char *text, size_t column)
+{
+    _buf_ struct buf b = { .limit = (size_t)1 << 20 };
+
+    opt_put_words(&b, text, column, cli_width());
+    (void)fputs(b.failed ? text : b.data, stdout);
+}
 
 static void print_row(const abx_report *r, size_t i)
 {
     static const char *const words[] = { "ok", "limited", "missing" };
     static const char *const colours[] = { "32", "33", "31" };
     int32_t status = abx_report_layer_status(r, i);
+    const char *hint = abx_report_layer_hint(r, i);
 
     if (cli_colours(stdout))
         (void)printf("  \033[%sm%-8s\033[0m", colours[status], words[status]);
     else
         (void)printf("  %-8s", words[status]);
-    (void)printf("%-10s %s\n", abx_report_layer_name(r, i), abx_report_layer_detail(r, i));
-    if (abx_report_layer_hint(r, i)[0])
-        (void)printf("          hint: %s\n", abx_report_layer_hint(r, i));
+    (void)printf("%-10s ", abx_report_layer_name(r, i));
+    print_words(abx_report_layer_detail(r, i), DETAIL_COLUMN);
+    if (!hint[0])
+        return;
+    (void)printf("%*shint: ", HINT_COLUMN, "");
+    print_words(hint, HINT_COLUMN + strlen("hint: "));
 }
 
 /* Whether a run starts here, under the strict policy. */
@@ -30,14 +47,27 @@ static bool is_whole(const abx_report *r)
            (str_eq(backend, "landlock") && abx_inside() == 1);
 }
 
+/* Whether a run without some of its layers is possible. */
+static bool can_do_with_less(const abx_report *r)
+{
+    bool view = true;
+
+    for (size_t i = 0; i < abx_report_layers(r); i++)
+        if (str_eq(abx_report_layer_name(r, i), "mounts"))
+            view = abx_report_layer_status(r, i) != ABX_STATUS_MISSING;
+    return view || !str_eq(abx_report_backend(r), "none");
+}
+
 static const char *monitor_text(const abx_report *r)
 {
+    if (str_eq(abx_report_backend(r), "landlock"))
+        return "none: Landlock alone explains no refusal.";
     if (!str_eq(abx_report_monitor(r), "notify"))
-        return "none: the kernel, or a sandbox around us, gives no notifications";
+        return "none: the kernel, or a sandbox around this one, gives no notifications.";
     return access("/dev/fuse", R_OK | W_OK) == 0
-               ? "notify, refusals are explained, refused reads of what you hide among them"
-               : "notify, refusals are explained; refused reads only with --set monitor=learn\n"
-                 "(/dev/fuse cannot be opened)";
+               ? "notify: refusals are explained, also those to read what is hidden."
+               : "notify: refusals are explained; those to read what is hidden only with --set "
+                 "monitor=learn (/dev/fuse cannot be opened).";
 }
 
 static int print_text(const abx_report *r)
@@ -49,20 +79,27 @@ static int print_text(const abx_report *r)
     (void)printf("agentbox %s\n\n", abx_version());
     for (size_t i = 0; i < abx_report_layers(r); i++)
         print_row(r, i);
-    (void)printf("\nBack end: %s.\n",
-                 native  ? "native, all layers"
-                 : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap. What "
-                           "the host mounts\nlater is seen; a rule through a symlink, or a covered "
-                           "command that is one, is refused"
-                 : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
-                           "no hosts\nchosen anew, no guards and wrappers of commands"
-                 : landlock ? "landlock, which cannot promise everything"
-                            : "none: a layer is missing");
-    if (!native && !bwrap && !inner)
-        (void)printf("`agentbox run` refuses to start here%s. To run with what there is: "
-                     "--set fallbackPolicy=warn\n",
-                     landlock ? ", and says what would not hold" : "");
-    (void)printf("Monitor: %s.\n", monitor_text(r));
+    (void)printf("\nBack end: ");
+    print_words(native  ? "native, all layers."
+                : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap. What "
+                          "the host mounts later is seen; a rule through a symlink, or a covered "
+                          "command that is one, is refused."
+                : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
+                          "no hosts chosen anew, no guards and wrappers of commands."
+                : landlock ? "landlock, which cannot promise everything: see what is missing."
+                           : "none: a layer is missing.",
+                strlen("Back end: "));
+    if (!can_do_with_less(r))
+        print_words("`agentbox run` refuses to start here, under every policy.", 0);
+    else if (!native && !bwrap && !inner)
+        print_words(landlock
+                        ? "`agentbox run` refuses to start here, and says what would not hold. "
+                          "To run with what there is: --set fallbackPolicy=warn"
+                        : "`agentbox run` refuses to start here. To run with what there is: "
+                          "--set fallbackPolicy=warn",
+                    0);
+    (void)printf("Monitor: ");
+    print_words(monitor_text(r), strlen("Monitor: "));
     return is_whole(r) ? 0 : 1;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/config_options.h"
@@ -16,16 +17,17 @@
 
 #define TEXT_LIMIT ((size_t)256 << 20)
 
-enum { OPTION_CWD, OPTION_OUTPUT, OPTION_HELP };
+enum { OPTION_CWD, OPTION_OUTPUT, OPTION_JSON, OPTION_HELP };
 const struct opt_spec import_options[IMPORT_OPTION_COUNT] = {
     { OPTION_CWD, 'C', "cwd", "DIR", "As if started in DIR: what relative paths mean." },
     { OPTION_OUTPUT, 'o', "output", "FILE", "Write to FILE, a new one, and list what differs." },
+    { OPTION_JSON, 0, "json", NULL, "Print JSON: the configuration or the file, and the notes." },
     { OPTION_HELP, 'h', "help", NULL, "This text." },
 };
 
 struct words {
     const char *cwd, *output, *file;
-    bool help;
+    bool json, help;
 };
 
 static void write_notes(struct buf *out, const abx_config *config, const char *mark)
@@ -64,10 +66,42 @@ static void indent(struct buf *out, const char *json)
     (void)buf_putc(out, '\n');
 }
 
+/* file: where it was written; NULL: nowhere, and it is shown itself. */
+static int print_json(const abx_config *config, const char *json, const char *file)
+{
+    _buf_ struct buf b = { .limit = TEXT_LIMIT };
+    struct json j;
+
+    json_init(&j, &b);
+    json_object(&j);
+    json_key(&j, file ? "file" : "config");
+    if (file)
+        json_str(&j, file);
+    else
+        json_raw(&j, json);
+    json_key(&j, "notes");
+    json_array(&j);
+    for (const abx_error *e = abx_config_notes(config); e; e = abx_error_next(e)) {
+        json_object(&j);
+        json_key(&j, "message");
+        json_str(&j, abx_error_message(e));
+        json_key(&j, "hint");
+        json_str(&j, abx_error_hint(e));
+        json_object_end(&j);
+    }
+    json_array_end(&j);
+    json_object_end(&j);
+    return !b.failed && puts(b.data) >= 0 ? 0 : EXIT_AGENTBOX;
+}
+
 static int print(const struct words *w, const abx_config *config, const char *json)
 {
     _buf_ struct buf text = { .limit = TEXT_LIMIT }, notes = { .limit = TEXT_LIMIT };
+    bool to_stdout = !w->output || str_eq(w->output, "-");
     const char *name = NULL;
+
+    if (to_stdout && w->json)
+        return print_json(config, json, NULL);
 
     (void)buf_puts(&text, "// Made by `agentbox import` from ");
     (void)str_escape(&text, w->file, strlen(w->file));
@@ -80,9 +114,11 @@ static int print(const struct words *w, const abx_config *config, const char *js
     (void)buf_puts(&notes, "");
     if (text.failed || notes.failed)
         return cli_misuse(NULL, "out of memory");
-    if (!w->output || str_eq(w->output, "-"))
+    if (to_stdout)
         return fputs(text.data, stdout) < 0 ? EXIT_AGENTBOX : 0;
-    int code = config_write_new(w->cwd, w->output, text.data, &name);
+    int code = config_write_new(w->cwd, w->output, text.data, "import", &name);
+    if (code == 0 && w->json)
+        return print_json(config, json, name);
     if (code == 0)
         (void)printf("wrote %s%s\n%s", name, notes.len ? "; not the same here:" : "", notes.data);
     return code;
@@ -122,6 +158,8 @@ CLI_COMMAND(import)
             w.cwd = opt.value;
         else if (id == OPTION_OUTPUT)
             w.output = opt.value;
+        else if (id == OPTION_JSON)
+            w.json = true;
         else
             w.help = true;
     }

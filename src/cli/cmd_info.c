@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agentbox inside, version, help: what needs no sandbox. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -36,24 +37,48 @@ CLI_COMMAND(version)
     return 0;
 }
 
+/* Where the second column begins. */
+#define COMMAND_COLUMN 14
+#define START_COLUMN   22
+#define KEY_COLUMN     6
+
+static int print_buf(const struct buf *b)
+{
+    return !b->failed && fputs(b->data, stdout) >= 0 ? 0 : EXIT_AGENTBOX;
+}
+
+/* "  WORD   text", the text from `column` on; in the next line if the word is too long. */
+static void put_pair(struct buf *b, const char *word, const char *text, size_t column, size_t width)
+{
+    bool fits = strlen(word) + 4 <= column;
+
+    (void)buf_printf(b, "  %s%s%*s", word, fits ? "" : "\n",
+                     (int)(fits ? column - 2 - strlen(word) : column), "");
+    opt_put_words(b, text, column, width);
+}
+
 static int print_overview(void)
 {
-    size_t count;
+    static const char *const first[][2] = {
+        { "agentbox run -- ls", "it may write the current directory; your secrets are hidden" },
+        { "agentbox plan", "what exactly that enforces" },
+        { "agentbox doctor", "whether this host can do it" },
+    };
+    _buf_ struct buf b = { .limit = (size_t)1 << 16 };
+    size_t count, width = cli_width();
     const struct cli_command *all = cli_commands(&count);
 
-    (void)printf(
-        "agentbox: run commands that nobody vouches for in a sandbox of the host's kernel\n\n"
-        "Usage: agentbox COMMAND [options]\n\n");
+    opt_put_words(
+        &b, "agentbox: run commands that nobody vouches for in a sandbox of the host's kernel", 0,
+        width);
+    (void)buf_puts(&b, "\nUsage: agentbox COMMAND [options]\n\n");
     for (size_t i = 0; i < count; i++)
-        (void)printf("  %-10s %s\n", all[i].name, all[i].summary);
-    (void)printf(
-        "\nStart with:\n"
-        "  agentbox run -- ls            the current directory may be written, your secrets "
-        "are hidden\n"
-        "  agentbox plan                 what exactly that enforces\n"
-        "  agentbox doctor               whether this host can do it\n"
-        "\n`agentbox COMMAND --help` explains each.\n");
-    return 0;
+        put_pair(&b, all[i].name, all[i].summary, COMMAND_COLUMN, width);
+    (void)buf_puts(&b, "\nStart with:\n");
+    for (size_t i = 0; i < ARRAY_LEN(first); i++)
+        put_pair(&b, first[i][0], first[i][1], START_COLUMN, width);
+    (void)buf_puts(&b, "\n`agentbox COMMAND --help` explains each.\n");
+    return print_buf(&b);
 }
 
 /* Everything that the program says about itself, for man pages and other tools. */
@@ -126,10 +151,15 @@ static int print_json(const char *topic)
 
 static int print_keys(void)
 {
-    (void)printf("Keys of the configuration (--set KEY=VALUE, abx_config_set_string):\n\n");
+    _buf_ struct buf b = { .limit = (size_t)1 << 20 };
+    size_t width = cli_width();
+
+    opt_put_words(&b, "Keys of the configuration (--set KEY=VALUE, abx_config_set_string):", 0,
+                  width);
+    (void)buf_putc(&b, '\n');
     for (size_t i = 0; abx_key_name(i); i++)
-        (void)printf("  %-40s %s\n", abx_key_name(i), abx_key_help(i));
-    return 0;
+        put_pair(&b, abx_key_name(i), abx_key_help(i), KEY_COLUMN, width);
+    return print_buf(&b);
 }
 
 CLI_COMMAND(help)

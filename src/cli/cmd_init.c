@@ -30,6 +30,7 @@ enum {
     OPTION_YES,
     OPTION_CWD,
     OPTION_OUTPUT,
+    OPTION_JSON,
     OPTION_HELP
 };
 const struct opt_spec init_options[INIT_OPTION_COUNT] = {
@@ -42,6 +43,7 @@ const struct opt_spec init_options[INIT_OPTION_COUNT] = {
     { OPTION_CWD, 'C', "cwd", "DIR", "The project's directory." },
     { OPTION_OUTPUT, 'o', "output", "FILE",
       "Where to write (.agentbox.jsonc); - is standard output." },
+    { OPTION_JSON, 0, "json", NULL, "Print JSON: the file, and whether it is trusted." },
     { OPTION_HELP, 'h', "help", NULL, "This text." },
 };
 
@@ -62,7 +64,7 @@ static const struct {
 
 struct init {
     const char *cwd, *output;
-    bool yes, help;
+    bool yes, json, help;
     const char *given[QUESTION_COUNT];
     char found[QUESTION_COUNT][ANSWER_MAX];
     char typed[QUESTION_COUNT][ANSWER_MAX];
@@ -171,7 +173,8 @@ static int check(size_t question, const char *answer)
     int32_t code = strlen(answer) >= ANSWER_MAX - 1 ? ABX_E_INVALID : abx_config_new(&config, &err);
 
     if (code == ABX_E_INVALID)
-        return cli_misuse(NULL, "the answer is too long");
+        return cli_misuse("write the file by hand: agentbox config init",
+                          "init: the answer is longer than %d bytes", ANSWER_MAX - 2);
     if (code == ABX_OK)
         code = enter(config, question, answer, &err);
     abx_config_free(config);
@@ -186,7 +189,8 @@ static int ask(struct init *i, size_t question)
         (void)fprintf(stderr, "%s\n    [%s] ", questions[question].text, i->found[question]);
         if (!fgets(line, ANSWER_MAX, stdin)) {
             (void)fputc('\n', stderr);
-            return cli_misuse("nothing was written", "init was ended");
+            return cli_misuse("nothing was written; --yes takes what was found",
+                              "init: the questions were not answered");
         }
         line[strcspn(line, "\n")] = '\0';
         i->given[question] = line[0] ? line : i->found[question];
@@ -270,11 +274,13 @@ static int finish(const struct init *i)
         return cli_misuse(NULL, "out of memory");
     if (i->output && str_eq(i->output, "-"))
         return fputs(b.data, stdout) < 0 ? EXIT_AGENTBOX : 0;
-    int code = config_write_new(i->cwd, i->output, b.data, &name);
+    int code = config_write_new(i->cwd, i->output, b.data, "init", &name);
     if (code == 0 && !i->output)
         code = trust(i->cwd);
     if (code != 0)
         return code;
+    if (i->json)
+        return config_print_written(name, !i->output);
     (void)printf("wrote %s%s\n%snext:\n  agentbox run -- %s\n  agentbox plan        "
                  "what that enforces\n",
                  name, i->output ? "" : ", trusted as it reads now", b.data,
@@ -299,6 +305,9 @@ static void read_option(struct init *i, int id, const char *value)
     case OPTION_OUTPUT:
         i->output = value;
         break;
+    case OPTION_JSON:
+        i->json = true;
+        break;
     default:
         i->help = true;
     }
@@ -317,10 +326,12 @@ CLI_COMMAND(init)
     }
     if (i.help)
         return cli_help(command);
-    int dir = open(i.cwd ? i.cwd : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (i.json && i.output && str_eq(i.output, "-"))
+        return config_refuse_json_text("init");
+    int dir = config_open_directory(i.cwd ? i.cwd : ".");
     if (dir < 0)
-        return cli_misuse(NULL, "enter '%s': %s", i.cwd ? i.cwd : ".", strerrordesc_np(errno));
-    int code = i.output ? 0 : config_refuse_second(dir);
+        return EXIT_AGENTBOX;
+    int code = i.output ? 0 : config_refuse_second(dir, "init");
     if (code == 0) {
         look_around(&i, dir);
         code = collect(&i);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "cli/learn.h"
 #include "cli/run_options.h"
 
@@ -29,20 +30,30 @@ static int32_t prepare(abx_command *c, const struct lessons *l, abx_error **err)
     return code;
 }
 
-static int run_round(struct run_options *o, struct lessons *l, size_t *ret_new)
+/* What came of the last round. */
+struct round {
+    int code;
+    size_t new;   /* grants that no round before had found */
+    bool ran;     /* the command was started */
+    bool as_json; /* --json */
+};
+
+static int run_round(struct run_options *o, struct lessons *l, struct round *r)
 {
     abx_error *err = NULL;
     abx_result *result = NULL;
 
-    *ret_new = 0;
     if (prepare(o->command, l, &err) != ABX_OK ||
         abx_manager_run(o->manager, o->command, &result, &err) != ABX_OK) {
         cli_flush_notices();
-        return cli_fail(err);
+        int status = cli_fail(err);
+        cli_hint(o->approver.hint);
+        return status;
     }
+    r->ran = true;
     cli_flush_notices();
     int code = abx_result_exit_code(result);
-    bool ok = lessons_add(l, result, ret_new);
+    bool ok = lessons_add(l, result, &r->new);
     if (!abx_result_reads_reported(result) && !o->quiet)
         (void)fprintf(stderr, "agentbox: note: nothing was watched here: only the network's "
                               "refusals are known\n");
@@ -50,29 +61,32 @@ static int run_round(struct run_options *o, struct lessons *l, size_t *ret_new)
     return ok ? code : cli_misuse(NULL, "out of memory");
 }
 
+/* Options are read anew for each round: a command runs once. */
+static bool next_round(const struct cli_command *command, int argc, char **argv, struct lessons *l,
+                       struct round *r)
+{
+    struct run_options o;
+
+    *r = (struct round){ .code = run_options_read(&o, command, argc, argv, RUN_PROGRAM) };
+    if (r->code == 0 && o.help)
+        r->code = cli_help(command);
+    else if (r->code == 0)
+        r->code = run_round(&o, l, r);
+    r->as_json = str_eq(o.format, "json");
+    run_options_done(&o);
+    return r->ran && r->new && r->code != 0 && r->code != EXIT_AGENTBOX;
+}
+
 static int learn(const struct cli_command *command, int argc, char **argv, struct lessons *l)
 {
-    int code = 0;
-    unsigned runs = 0;
-    size_t new = 1;
+    unsigned runs = 1;
+    struct round r;
 
-    while (runs < ROUNDS_MAX && new && (runs == 0 || (code != 0 && code != EXIT_AGENTBOX))) {
-        struct run_options o;
-
-        code = run_options_read(&o, command, argc, argv, RUN_PROGRAM);
-        bool help = code == 0 && o.help;
-        if (help)
-            code = cli_help(command);
-        else if (code == 0)
-            code = run_round(&o, l, &new);
-        else
-            new = 0;
-        run_options_done(&o);
-        if (help || (runs == 0 && new == 0 && code == EXIT_AGENTBOX))
-            return code;
+    while (next_round(command, argc, argv, l, &r) && runs < ROUNDS_MAX)
         runs++;
-    }
-    return lessons_print(l, runs, stdout) ? code : EXIT_AGENTBOX;
+    if (runs == 1 && !r.ran)
+        return r.code; /* nothing was learned, and the complaint says why */
+    return lessons_print(l, runs, r.as_json, stdout) ? r.code : EXIT_AGENTBOX;
 }
 
 CLI_COMMAND(learn)

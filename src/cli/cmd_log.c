@@ -26,7 +26,7 @@ CLI_COMMAND(log)
         if (id == LOG_OPTION_JSON)
             format = "json";
         else if (!str_to_u64(opt.value, UINT32_MAX, &last) || last == 0)
-            return cli_misuse("write a number from 1 on", "--last '%s' is not a number of records",
+            return cli_misuse("write a number from 1 on", "--last '%s': not a number of records",
                               opt.value);
     }
     if (abx_log_text(format, (size_t)last, &text, &err) != ABX_OK)

@@ -108,38 +108,46 @@ static int read_words(struct proxy_words *w, const struct cli_command *command, 
 }
 
 /* KEY=VALUE: a list is appended to, anything else is set. */
-static int32_t set_key(abx_config *c, const char *text, abx_error **err)
+static int set_key(abx_config *c, const char *text)
 {
-    const char *eq = strchr(text, '=');
-    char key[64];
+    char key[OPTION_KEY_MAX];
+    const char *value;
+    abx_error *err = NULL;
 
-    if (!eq || (size_t)(eq - text) >= sizeof key)
-        return abx_config_set_string(c, text, "", err);
-    memcpy(key, text, (size_t)(eq - text));
-    key[eq - text] = '\0';
-    if (abx_config_append(c, key, eq + 1, NULL) == ABX_OK)
-        return ABX_OK;
-    return abx_config_set_string(c, key, eq + 1, err);
+    if (!option_key(text, key, &value))
+        return EXIT_AGENTBOX;
+    if (abx_config_append(c, key, value, NULL) == ABX_OK ||
+        abx_config_set_string(c, key, value, &err) == ABX_OK)
+        return 0;
+    return cli_fail(err);
+}
+
+static int append_all(abx_config *c, const char *key, const char *const *values, size_t count,
+                      const char *option)
+{
+    abx_error *err = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (abx_config_append(c, key, values[i], &err) != ABX_OK)
+            return cli_fail_option(err, option);
+    return 0;
 }
 
 static int make_config(const struct proxy_words *w, abx_config **ret)
 {
-    abx_error *err = NULL;
     abx_config *config = NULL;
-    int32_t code = ABX_OK;
-    int status = load_config(NULL, w->config, w->no_config, &config);
+    int code = load_config(NULL, w->config, w->no_config, &config);
 
-    if (status != 0)
-        return status;
-    for (size_t i = 0; i < w->allow_count && code == ABX_OK; i++)
-        code = abx_config_append(config, "network.allowedDomains", w->allow[i], &err);
-    for (size_t i = 0; i < w->deny_count && code == ABX_OK; i++)
-        code = abx_config_append(config, "network.deniedDomains", w->deny[i], &err);
-    for (size_t i = 0; i < w->set_count && code == ABX_OK; i++)
-        code = set_key(config, w->set[i], &err);
-    if (code != ABX_OK) {
+    if (code == 0)
+        code = append_all(config, "network.allowedDomains", w->allow, w->allow_count,
+                          "allow-domain");
+    if (code == 0)
+        code = append_all(config, "network.deniedDomains", w->deny, w->deny_count, "deny-domain");
+    for (size_t i = 0; i < w->set_count && code == 0; i++)
+        code = set_key(config, w->set[i]);
+    if (code != 0) {
         abx_config_free(config);
-        return cli_fail(err);
+        return code;
     }
     *ret = config;
     return 0;
@@ -203,7 +211,7 @@ static int serve(abx_proxy *p, int signals)
                                 { .fd = signals, .events = POLLIN } };
 
         if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
-            return cli_misuse(NULL, "poll: %s", strerror(errno));
+            return cli_misuse(NULL, "wait for the proxy: %s", strerrordesc_np(errno));
         if (fds[1].revents)
             return 0;
         if (fds[0].revents && abx_proxy_dispatch(p, 0, &err) != ABX_OK)

@@ -159,10 +159,14 @@ static int open_result(struct run_options *o)
         return 0;
     o->result_fd = open(o->result_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                         0600);
-    if (o->result_fd < 0)
-        return cli_misuse("it must not be a symbolic link", "open '%s' for the result: %s",
-                          o->result_path, strerrordesc_np(errno));
-    return 0;
+    if (o->result_fd >= 0)
+        return 0;
+    int error = errno;
+    const char *hint = error == ENOENT   ? "its directory is not there: make it, or name another"
+                       : error == ELOOP  ? "it is a symbolic link: name the file itself"
+                       : error == EISDIR ? "name a file in it"
+                                         : "name a file that you may write";
+    return cli_misuse(hint, "open '%s' for the result: %s", o->result_path, strerrordesc_np(error));
 }
 
 static int write_result(const abx_result *result, const struct run_options *o)

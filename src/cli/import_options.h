@@ -5,7 +5,7 @@
 
 #include "base/opt.h"
 
-#define IMPORT_OPTION_COUNT 3
+#define IMPORT_OPTION_COUNT 4
 extern const struct opt_spec import_options[IMPORT_OPTION_COUNT];
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/opt.h"
 
-#define INIT_OPTION_COUNT 7
+#define INIT_OPTION_COUNT 8
 extern const struct opt_spec init_options[INIT_OPTION_COUNT];
 
 #endif

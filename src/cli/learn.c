@@ -204,10 +204,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Relative to the project, or to the home, where it can be. */
-static void put_value(struct buf *b, const struct lessons *l, const struct lesson *x)
+static void put_value(struct json *j, const struct lessons *l, const struct lesson *x)
 {
     _buf_ struct buf text = { .limit = 1 << 16 };
-    struct json j;
 
     if (is_path(x) && l->cwd && is_beneath(x->value, l->cwd))
         (void)buf_printf(&text, ".%s", x->value + strlen(l->cwd));
@@ -215,8 +214,15 @@ static void put_value(struct buf *b, const struct lessons *l, const struct lesso
         (void)buf_printf(&text, "~%s", x->value + strlen(l->home));
     else
         (void)buf_puts(&text, x->value);
-    json_init(&j, b);
-    json_str(&j, text.data);
+    json_str(j, text.data);
+}
+
+/* A grant of this key that no other one covers. */
+static bool is_proposed(const struct lessons *l, size_t at, const char *key)
+{
+    const struct lesson *x = &l->list[at];
+
+    return x->key && str_eq(x->key, key) && !(is_path(x) && is_covered(l, at));
 }
 
 static void put_list(struct buf *b, const struct lessons *l, const char *key, const char *group,
@@ -226,14 +232,16 @@ static void put_list(struct buf *b, const struct lessons *l, const char *key, co
 
     for (size_t i = 0; i < l->count; i++) {
         const struct lesson *x = &l->list[i];
+        struct json j;
 
-        if (!x->key || !str_eq(x->key, key) || (is_path(x) && is_covered(l, i)))
+        if (!is_proposed(l, i, key))
             continue;
         if (!any)
             (void)buf_printf(b, "  \"%s\": {\n    \"%s\": [\n", group, name);
         any = true;
         (void)buf_puts(b, "      ");
-        put_value(b, l, x);
+        json_init(&j, b);
+        put_value(&j, l, x);
         (void)buf_puts(b, x->why[0] ? ", // " : ",");
         (void)str_escape(b, x->why, strlen(x->why));
         (void)buf_putc(b, '\n');
@@ -242,28 +250,90 @@ static void put_list(struct buf *b, const struct lessons *l, const char *key, co
         (void)buf_puts(b, "    ],\n  },\n");
 }
 
-bool lessons_print(struct lessons *l, unsigned runs, FILE *to)
+static void put_json_list(struct json *j, const struct lessons *l, const char *key,
+                          const char *group, const char *name)
 {
-    _buf_ struct buf b = { .limit = (size_t)64 << 20 };
+    bool any = false;
+
+    for (size_t i = 0; i < l->count; i++) {
+        if (!is_proposed(l, i, key))
+            continue;
+        if (!any) {
+            json_key(j, group);
+            json_object(j);
+            json_key(j, name);
+            json_array(j);
+        }
+        any = true;
+        put_value(j, l, &l->list[i]);
+    }
+    if (any) {
+        json_array_end(j);
+        json_object_end(j);
+    }
+}
+
+static void write_json(struct buf *b, const struct lessons *l, unsigned runs)
+{
+    struct json j;
+
+    json_init(&j, b);
+    json_object(&j);
+    json_key(&j, "runs");
+    json_uint(&j, runs);
+    json_key(&j, "proposal");
+    json_object(&j);
+    put_json_list(&j, l, "filesystem.rw", "filesystem", "rw");
+    put_json_list(&j, l, "network.allowedDomains", "network", "allowedDomains");
+    json_object_end(&j);
+    json_key(&j, "notProposed");
+    json_array(&j);
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->list[i].key)
+            continue;
+        json_object(&j);
+        json_key(&j, "refused");
+        json_str(&j, l->list[i].value);
+        json_key(&j, "reason");
+        json_str(&j, l->list[i].why);
+        json_object_end(&j);
+    }
+    json_array_end(&j);
+    json_object_end(&j);
+    (void)buf_putc(b, '\n');
+}
+
+static void write_text(struct buf *b, const struct lessons *l, unsigned runs)
+{
     bool remarks = false;
 
-    collapse(l);
-    if (l->count)
-        qsort(l->list, l->count, sizeof *l->list, by_value);
-    (void)buf_printf(&b, "// What %u run%s needed beyond the defaults (agentbox learn).\n{\n", runs,
+    (void)buf_printf(b, "// What %u run%s needed beyond the defaults (agentbox learn).\n{\n", runs,
                      runs == 1 ? "" : "s");
-    put_list(&b, l, "filesystem.rw", "filesystem", "rw");
-    put_list(&b, l, "network.allowedDomains", "network", "allowedDomains");
+    put_list(b, l, "filesystem.rw", "filesystem", "rw");
+    put_list(b, l, "network.allowedDomains", "network", "allowedDomains");
     for (size_t i = 0; i < l->count; i++) {
         const struct lesson *x = &l->list[i];
 
         if (x->key)
             continue;
-        (void)buf_puts(&b, remarks ? "" : "  // Refused, and not proposed:\n");
+        (void)buf_puts(b, remarks ? "" : "  // Refused, and not proposed:\n");
         remarks = true;
-        (void)buf_printf(&b, "  //   %s\n  //     (%s)\n", x->value, x->why);
+        (void)buf_printf(b, "  //   %s\n  //     (%s)\n", x->value, x->why);
     }
-    (void)buf_puts(&b, "}\n");
+    (void)buf_puts(b, "}\n");
+}
+
+bool lessons_print(struct lessons *l, unsigned runs, bool json, FILE *to)
+{
+    _buf_ struct buf b = { .limit = (size_t)64 << 20 };
+
+    collapse(l);
+    if (l->count)
+        qsort(l->list, l->count, sizeof *l->list, by_value);
+    if (json)
+        write_json(&b, l, runs);
+    else
+        write_text(&b, l, runs);
     return !b.failed && fputs(b.data, to) >= 0;
 }
 

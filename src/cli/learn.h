@@ -20,8 +20,8 @@ struct lessons {
 
 /* Takes what a result says. *ret_new: how many grants were not known before. False: no memory. */
 bool lessons_add(struct lessons *l, const abx_result *result, size_t *ret_new);
-/* A .agentbox.jsonc. False: it could not be made. */
-bool lessons_print(struct lessons *l, unsigned runs, FILE *to);
+/* A .agentbox.jsonc, or the same as one line of JSON. False: it could not be made. */
+bool lessons_print(struct lessons *l, unsigned runs, bool json, FILE *to);
 void lessons_done(struct lessons *l);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agentbox: dispatch over commands.def, which also makes the help. */
+#include <ctype.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -67,6 +68,16 @@ const struct cli_command *cli_find(const char *name)
     return NULL;
 }
 
+/* Can be shown, and typed, as it is. */
+static bool is_plain(const char *name)
+{
+    const char *end = name;
+
+    while (isgraph((unsigned char)*end))
+        end++;
+    return end > name && *end == '\0';
+}
+
 static int unknown_command(const char *name)
 {
     const char *names[ARRAY_LEN(commands) + 1] = { NULL };
@@ -77,20 +88,24 @@ static int unknown_command(const char *name)
     const char *near = str_nearest(name, names);
     if (near)
         (void)snprintf(hint, sizeof hint, "did you mean agentbox %s?", near);
-    else
+    else if (is_plain(name))
         (void)snprintf(hint, sizeof hint, "to run a program: agentbox run -- %.100s", name);
+    else
+        (void)snprintf(hint, sizeof hint, "`agentbox help` lists the commands");
     return cli_misuse(hint, "'%s' is not a command of agentbox", name);
 }
 
-/* A stream that the caller closed must not become one of our own files. */
+/*
+ * A stream that the caller closed must not become one of our own files. What takes its place cannot
+ * be used the way the stream would be, so that what is lost is noticed.
+ */
 static bool open_streams(void)
 {
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    return fd > STDERR_FILENO && close(fd) == 0;
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0 &&
+            open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream)
+            return false;
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -117,7 +132,5 @@ int main(int argc, char **argv)
     if (!command)
         return unknown_command(name);
     int code = command->run(command, argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0)
-        return cli_misuse(NULL, "the output could not be written");
-    return code;
+    return cli_output_is_lost() ? EXIT_AGENTBOX : code;
 }

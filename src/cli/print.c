@@ -5,18 +5,38 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "cli/cli.h"
 
-#define HELP_MAX 65536
+#define HELP_MAX    65536
+#define MESSAGE_MAX 65536 /* of our own; the library's may be longer */
+#define WIDTH_MIN   40
 
+/* no-color.org; CLICOLOR_FORCE asks for them without a terminal, too (a pager, the log of a CI). */
 bool cli_colours(FILE *stream)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
 
-    return isatty(fileno(stream)) && (!no || !no[0]) && !(term && strcmp(term, "dumb") == 0);
+    if (no && no[0])
+        return false;
+    if (force && force[0] && !str_eq(force, "0"))
+        return true;
+    return isatty(fileno(stream)) && !(term && str_eq(term, "dumb"));
+}
+
+size_t cli_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    uint64_t width = 0;
+
+    if (!columns || !str_to_u64(columns, UINT32_MAX, &width))
+        width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    return width == 0 ? OPT_HELP_WIDTH : MAX_OF(MIN_OF((size_t)width, OPT_HELP_WIDTH), WIDTH_MIN);
 }
 
 static void put_line(const char *colour, const char *label, const char *text)
@@ -25,6 +45,12 @@ static void put_line(const char *colour, const char *label, const char *text)
         (void)fprintf(stderr, "\033[%sm%s\033[0m %s\n", colour, label, text);
     else
         (void)fprintf(stderr, "%s %s\n", label, text);
+}
+
+void cli_hint(const char *hint)
+{
+    if (hint && hint[0])
+        put_line("36", "hint:", hint);
 }
 
 static int exit_code(const abx_error *err)
@@ -43,34 +69,41 @@ static int exit_code(const abx_error *err)
     }
 }
 
+int cli_fail_option(abx_error *err, const char *option)
+{
+    _buf_ struct buf text = { .limit = MESSAGE_MAX };
+    int code = exit_code(err);
+
+    (void)buf_printf(&text, "--%s: %s", option, abx_error_message(err));
+    put_line("31", "agentbox:", text.failed ? abx_error_message(err) : text.data);
+    cli_hint(abx_error_hint(err));
+    abx_error_free(err);
+    return code;
+}
+
 int cli_fail(abx_error *err)
 {
     int code = exit_code(err);
 
     for (const abx_error *e = err; e; e = abx_error_next(e)) {
         put_line("31", "agentbox:", abx_error_message(e));
-        if (abx_error_hint(e)[0])
-            put_line("36", "hint:", abx_error_hint(e));
+        cli_hint(abx_error_hint(e));
     }
     abx_error_free(err);
     return code;
 }
 
-void cli_hint(const char *hint)
-{
-    if (hint)
-        put_line("36", "hint:", hint);
-}
-
 int cli_misuse(const char *hint, const char *fmt, ...)
 {
-    char text[512];
+    _buf_ struct buf raw = { .limit = MESSAGE_MAX }, text = { .limit = 4 * MESSAGE_MAX };
     va_list args;
 
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    (void)buf_vprintf(&raw, fmt, args);
     va_end(args);
-    put_line("31", "agentbox:", text);
+    if (!raw.failed)
+        (void)str_escape(&text, raw.data, raw.len);
+    put_line("31", "agentbox:", raw.failed || text.failed ? fmt : text.data);
     cli_hint(hint);
     return EXIT_AGENTBOX;
 }
@@ -93,13 +126,54 @@ int cli_bad_option(const struct cli_command *command, const struct opt *o, int p
     return cli_misuse(hint, "option %s%.*s is not known", o->dashes, len, o->name);
 }
 
+bool cli_output_is_lost(void)
+{
+    bool failed_before = ferror(stdout) != 0;
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !failed_before)
+        return false;
+    (void)cli_misuse("is it open, and is there room for more?", "write to the standard output: %s",
+                     errno ? strerrordesc_np(errno) : "a part is lost");
+    return true;
+}
+
+/*
+ * Paragraphs, each broken at `width` whatever its lines are in the table; what is indented
+ * (examples, lists) stays as it is.
+ */
+static void put_text(struct buf *b, const char *text, size_t width)
+{
+    _buf_ struct buf paragraph = { .limit = HELP_MAX };
+
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        bool prose = len > 0 && text[0] != ' ';
+
+        if (prose)
+            (void)buf_printf(&paragraph, "%s%.*s", paragraph.len ? " " : "", (int)len, text);
+        else
+            (void)buf_printf(b, "%.*s\n", (int)len, text);
+        text += len + (text[len] == '\n');
+        if (prose && (!*text || *text == '\n' || *text == ' ')) {
+            opt_put_words(b, paragraph.failed ? "" : paragraph.data, 0, width);
+            paragraph.len = 0;
+        }
+    }
+    (void)buf_puts(b, "\n");
+}
+
 int cli_help(const struct cli_command *command)
 {
     _buf_ struct buf b = { .limit = HELP_MAX };
+    size_t width = cli_width();
 
-    (void)buf_printf(&b, "agentbox %s: %s\n\nUsage: agentbox %s\n\n%s%s", command->name,
-                     command->summary, command->usage, command->text, command->text[0] ? "\n" : "");
-    if (opt_help(&b, command->options, command->option_count) < 0 || b.failed)
+    (void)buf_printf(&b, "agentbox %s: ", command->name);
+    opt_put_words(&b, command->summary, 0, width - MIN_OF(b.len, width));
+    (void)buf_printf(&b, "\nUsage: agentbox %s\n\n", command->usage);
+    if (command->text[0])
+        put_text(&b, command->text, width);
+    if (opt_help(&b, command->options, command->option_count, width) < 0 || b.failed)
         return EXIT_AGENTBOX;
     return fputs(b.data, stdout) < 0 || fflush(stdout) != 0 ? EXIT_AGENTBOX : 0;
 }

@@ -76,10 +76,9 @@ static bool read_special(struct run_options *o, struct pending *p, int id, const
         p->log = value;
         break;
     case OPTION_FORMAT:
-        o->format = value;
-        break;
     case OPTION_JSON:
-        o->format = "json";
+        o->format = value ? value : "json";
+        o->format_given = true;
         break;
     case OPTION_DRY_RUN:
         o->dry_run = true;
@@ -118,35 +117,55 @@ static int read_words(struct run_options *o, struct pending *p, struct opt *opt,
     return 0;
 }
 
-/* --set KEY=VALUE: a list is appended to, anything else is set. */
-static int32_t set_key(abx_command *c, const char *text, abx_error **err)
+bool option_key(const char *text, char key[OPTION_KEY_MAX], const char **ret_value)
 {
     const char *eq = strchr(text, '=');
-    char key[64];
+    size_t len = eq ? (size_t)(eq - text) : 0;
 
-    if (!eq || (size_t)(eq - text) >= sizeof key)
-        return abx_command_set_string(c, text, "", err); /* says which key is meant, if any */
-    memcpy(key, text, (size_t)(eq - text));
-    key[eq - text] = '\0';
-    int32_t code = abx_command_append(c, key, eq + 1, NULL);
-    return code == ABX_OK ? code : abx_command_set_string(c, key, eq + 1, err);
+    if (len == 0 || len >= OPTION_KEY_MAX) {
+        (void)cli_misuse("`agentbox help keys` lists all keys", "--set '%s': not KEY=VALUE", text);
+        return false;
+    }
+    memcpy(key, text, len);
+    key[len] = '\0';
+    *ret_value = eq + 1;
+    return true;
 }
 
-static int32_t apply_entries(abx_command *c, const struct entry *entries, size_t count,
-                             abx_error **err)
+/* --set KEY=VALUE: a list is appended to, anything else is set. 0, or an exit code. */
+static int set_key(abx_command *c, const char *text)
 {
-    int32_t code = ABX_OK;
+    char key[OPTION_KEY_MAX];
+    const char *value;
+    abx_error *err = NULL;
 
-    for (size_t i = 0; i < count && code == ABX_OK; i++) {
-        int id = entries[i].id;
-        if (id == OPTION_SET)
-            code = set_key(c, entries[i].value, err);
-        else if (option_keys[id].kind == APPEND)
-            code = abx_command_append(c, option_keys[id].key, entries[i].value, err);
-        else
-            code = abx_command_set_string(c, option_keys[id].key,
-                                          entries[i].value ? entries[i].value : "true", err);
-    }
+    if (!option_key(text, key, &value))
+        return EXIT_AGENTBOX;
+    if (abx_command_append(c, key, value, NULL) == ABX_OK ||
+        abx_command_set_string(c, key, value, &err) == ABX_OK)
+        return 0;
+    return cli_fail(err); /* it names the key */
+}
+
+static int apply_entry(abx_command *c, const struct entry *entry)
+{
+    const char *key = option_keys[entry->id].key, *value = entry->value ? entry->value : "true";
+    abx_error *err = NULL;
+
+    if (entry->id == OPTION_SET)
+        return set_key(c, value);
+    int32_t code = option_keys[entry->id].kind == APPEND
+                       ? abx_command_append(c, key, value, &err)
+                       : abx_command_set_string(c, key, value, &err);
+    return code == ABX_OK ? 0 : cli_fail_option(err, run_options[entry->id].long_name);
+}
+
+static int apply_entries(abx_command *c, const struct entry *entries, size_t count)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < count && code == 0; i++)
+        code = apply_entry(c, &entries[i]);
     return code;
 }
 
@@ -155,9 +174,10 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
     int64_t ns = 0;
 
     if (p->timeout && (!str_to_duration(p->timeout, &ns) || ns < NSEC_PER_MSEC))
-        return cli_misuse("write 30s, 500ms, 5m or 1h", "--timeout '%s' is not a time", p->timeout);
+        return cli_misuse("write 500ms, 30s, 5m or 1h", "--timeout '%s': not a time", p->timeout);
     if (p->approve && !approver_mode(p->approve, &o->approver.mode))
-        return cli_misuse("use ask, deny or yes", "--approve '%s' is not known", p->approve);
+        return cli_misuse("use ask, deny or yes", "--approve '%s': not one of its words",
+                          p->approve);
     if (p->cwd && abx_command_set_cwd(o->command, p->cwd, err) != ABX_OK)
         return cli_fail(*err);
     if (ns && abx_command_set_timeout(o->command, ns / NSEC_PER_MSEC, err) != ABX_OK)
@@ -244,6 +264,23 @@ static void count_notes(const struct run_options *o, const struct pending *p,
         cli_notice(NULL, ABX_NOTICE_INFO, "settings", text);
 }
 
+/* A plan has four formats, an answer of why and a proposal of learn two, a run none. */
+static int check_format(const struct run_options *o, const struct cli_command *command,
+                        enum run_shape shape)
+{
+    bool is_json = str_eq(o->format, "json"), is_run = str_eq(command->name, "run");
+
+    if (is_run && o->format_given && !o->dry_run)
+        return cli_misuse("--dry-run prints the plan; --result FILE writes the result as JSON",
+                          "run prints nothing of its own, so there is nothing to print as '%s'",
+                          o->format);
+    if ((shape == RUN_OPERANDS || (shape == RUN_PROGRAM && !is_run)) && !is_json &&
+        !str_eq(o->format, "text"))
+        return cli_misuse("use text or json", "--format '%s': not one of its words here",
+                          o->format);
+    return 0;
+}
+
 /* Nothing runs without RUN_PROGRAM: then nobody is asked. */
 static void set_approver(struct run_options *o, enum run_shape shape, abx_hooks *hooks)
 {
@@ -301,11 +338,13 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
              shape == RUN_OPERANDS ? 0 : OPT_STOP_AT_OPERAND);
     int code = read_words(o, &pending, &opt, command, entries, &count);
     if (code == 0 && !o->help)
+        code = check_format(o, command, shape);
+    if (code == 0 && !o->help)
         code = make_command(o, &pending, &opt, command->name, shape);
     if (code == 0 && !o->help)
         code = apply_pending(o, &pending, &err);
-    if (code == 0 && !o->help && apply_entries(o->command, entries, count, &err) != ABX_OK)
-        code = cli_fail(err);
+    if (code == 0 && !o->help)
+        code = apply_entries(o->command, entries, count);
     if (code == 0 && !o->help)
         code = make_manager(o, &pending, shape);
     free(entries);

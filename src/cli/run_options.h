@@ -23,7 +23,7 @@ struct run_options {
     int result_fd; /* once it was opened */
     const char *format;
     struct approver approver;
-    bool dry_run, quiet, help, debug;
+    bool format_given, dry_run, quiet, help, debug;
     const char **operands; /* RUN_OPERANDS */
     size_t operand_count;
 };
@@ -35,6 +35,10 @@ struct run_options {
 int run_options_read(struct run_options *o, const struct cli_command *command, int argc,
                      char **argv, enum run_shape shape);
 void run_options_done(struct run_options *o);
+
+/* Takes KEY=VALUE of --set apart; false, after a complaint, if it is not that. */
+#define OPTION_KEY_MAX 64
+bool option_key(const char *text, char key[OPTION_KEY_MAX], const char **ret_value);
 
 /* Loads the layers as --config and --no-config say; either may be absent. */
 int load_config(const char *cwd, const char *file, bool none, abx_config **ret);

@@ -117,7 +117,9 @@ static void reap_rest(struct init *in)
 static void on_watched(struct init *in, short events)
 {
     if (events & POLLIN) {
-        watch_serve(in->notify_fd);
+        (void)watch_serve(in->notify_fd);
+        if (watch_detach(in->notify_fd))
+            in->notify_fd = -1;
     } else if (events) {
         file_close(in->notify_fd); /* nothing that runs has the filter any more */
         in->notify_fd = -1;

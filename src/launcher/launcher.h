@@ -70,7 +70,7 @@ bool report_bytes(const void *bytes, size_t len);
 
 /* ---- watch.c: the monitor ---- */
 void watch_begin(const struct launch *l);
-void watch_serve(int fd);   /* one call that waits at the listener */
+bool watch_serve(int fd);   /* one call that waits at the listener; false: there was none */
 void watch_end(void);       /* how often it was what */
 #define WATCH_NAME_MAX 4160 /* a path of the caller's and what leads to it */
 /*
@@ -78,6 +78,8 @@ void watch_end(void);       /* how often it was what */
  * with the directory, or -1. Returns the length of what stands before a relative path; 0: none.
  */
 size_t watch_name(const struct notice *n, int dir, const char *given, char *to);
+/* After a call: true if a thread serves the listener from now on, and nobody else must. */
+bool watch_detach(int fd);
 void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len);
 
 /* ---- masks.c: masks that tell who looked ---- */

@@ -15,7 +15,6 @@
  * attempt.
  */
 #include <asm/poll.h>
-#include <linux/sched.h>
 #include <linux/stat.h>
 #include <linux/time_types.h>
 
@@ -358,8 +357,6 @@ static bool take_filter(const struct plan *p)
 
 long masks_serve(struct launch *l)
 {
-    const unsigned long thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                                 CLONE_SYSVSEM;
     const struct plan *p = &l->plan;
     bool any = false;
 
@@ -373,7 +370,7 @@ long masks_serve(struct launch *l)
         return 0;
     if (!take_filter(p))
         return -E2BIG;
-    long r = sys_clone_vm(thread, stack + sizeof stack, masks_main, 0);
+    long r = sys_clone_vm(LAUNCH_THREAD, stack + sizeof stack, masks_main, 0);
     if (r < 0)
         return r;
     l->reads = true;

@@ -81,13 +81,13 @@ static const struct attempt attempts[] = {
     { "ipcns", CLONE_NEWUSER | CLONE_NEWIPC, try_nothing },
     { "utsns", CLONE_NEWUSER | CLONE_NEWUTS, try_nothing },
     { "cgroupns", CLONE_NEWUSER | CLONE_NEWCGROUP, try_nothing },
-    { "notify", CLONE_NEWUSER, try_notify },
+    { "notify", 0, try_notify },
     { "pidlimit", CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, try_pid_limit },
 };
 
 static ATTR_NORETURN void attempt_child(struct launch *l, const struct attempt *a)
 {
-    long r = userns_map_self(l);
+    long r = a->flags & CLONE_NEWUSER ? userns_map_self(l) : 0;
 
     if (r >= 0)
         r = a->run(l);
@@ -108,7 +108,7 @@ static long attempt_run(struct launch *l, const struct attempt *a)
         attempt_child(l, a);
     }
     r = pid;
-    if (pid > 0 && l->plan.map_all_ids)
+    if (pid > 0 && l->plan.map_all_ids && (a->flags & CLONE_NEWUSER))
         r = userns_map_child(l, (int)pid);
     if (r >= 0)
         r = SYS3(__NR_write, sync[1], "m", 1);

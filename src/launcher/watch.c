@@ -159,28 +159,34 @@ void watch_begin(const struct launch *l)
             watch.rows[calls[i].number] = (uint8_t)(i + 1);
     watch.networked = (l->plan.layers & LAYER_BIT(LAYER_NETNS)) != 0;
     judge_begin(&l->plan);
+    watch_allow_thread(&l->plan);
 }
 
-void watch_serve(int fd)
+bool watch_serve(int fd)
 {
     static char text[TEXT_MAX];
     struct notice n;
 
-    if (!notify_receive(fd, &n) || sockets_serve(fd, &n) || relay_serve(fd, &n))
-        return;
+    if (!notify_receive(fd, &n))
+        return false;
+    if (sockets_serve(fd, &n) || relay_serve(fd, &n))
+        return true;
     const struct call *c = find_call(n.number);
     if (!c || c->level == WATCH_TOLD) {
         if (c)
             look_at_told(&n, c);
         notify_answer(fd, &n, EPERM);
-        return;
+        return true;
     }
     struct look look = { .n = &n, .call = c, .follow = true, .text = text };
     if (c->kind == WATCH_ADDRESS)
         look_at_address(&n, c);
     else if (c->kind == WATCH_MOVE)
         look_at_move(&look);
-    else
+    else if (c->kind != WATCH_CHDIR)
         look_at_name(&look);
+    if (c->kind == WATCH_MAKE || c->kind == WATCH_MOVE || c->kind == WATCH_CHDIR)
+        known_change(&n);
     notify_answer(fd, &n, 0);
+    return true;
 }

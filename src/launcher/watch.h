@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The monitor's parts: watch.c is told of calls, watch_names.c finds what their paths name,
- * watch_judge.c says which will be refused, watch_records.c tells the host.
+ * watch_judge.c says which will be refused, watch_known.c remembers which were not,
+ * watch_records.c tells the host.
  */
 #ifndef ABX_LAUNCHER_WATCH_H
 #define ABX_LAUNCHER_WATCH_H
@@ -27,6 +28,7 @@ struct look {
     bool follow;
     char *text;      /* a name that leads there from here; TEXT_MAX bytes */
     size_t base_len; /* of "/proc/PID/cwd" in it; 0: the path was absolute */
+    int dir_fd;      /* … of "/proc/PID/fd/N"; -1: it is none */
     size_t parent_len, name_at;
 };
 
@@ -54,6 +56,24 @@ bool judge_make(const struct look *l);
 /* replace: what is there is about to be replaced; there may be nothing. */
 bool judge_remove(struct look *l, bool replace);
 bool judge_change(const struct look *l);
+bool judge_is_writable(const char *text); /* the mount that it leads to */
+
+/* ---- watch_known.c: directories that were found writable a moment ago ---- */
+
+void known_begin(bool all_seen); /* whatever changes the meaning of a name */
+/* The directory of the name is the one that was kept. */
+bool known_named(const struct look *l);
+void known_keep_named(const struct look *l);
+/* … the one that was kept, by the caller's descriptor, for a name that is to be removed. */
+bool known_held(const struct look *l);
+void known_keep_held(const struct look *l);
+void known_forget_held(void); /* it may be about to go */
+/* The call can change what names mean. */
+void known_change(const struct notice *n);
+
+/* ---- watch_thread.c ---- */
+
+void watch_allow_thread(const struct plan *p); /* if there is room for it */
 
 /* ---- watch_records.c ---- */
 

@@ -35,6 +35,7 @@ static uint32_t hash_name(const char *name)
 void judge_begin(const struct plan *p)
 {
     judge.learn = p->watch == WATCH_LEARN;
+    known_begin(p->watch >= WATCH_FULL);
     for (uint32_t i = 0; i < p->mount_count; i++) {
         const char *name = p->mounts[i].path;
 
@@ -100,10 +101,19 @@ static bool is_stream(const struct statx *st)
     return type == S_IFCHR || type == S_IFBLK || type == S_IFIFO;
 }
 
+bool judge_is_writable(const char *text)
+{
+    return find_mount(text) == FOUND_WRITABLE;
+}
+
 static bool parent_refuses(const struct look *l)
 {
+    if (known_named(l))
+        return false;
     enum found parent = find_mount(look_parent(l));
 
+    if (parent == FOUND_WRITABLE)
+        known_keep_named(l);
     return parent == FOUND_READ_ONLY || parent == FOUND_CLOSED;
 }
 
@@ -172,8 +182,14 @@ bool judge_remove(struct look *l, bool replace)
 {
     struct statx st;
 
-    if (!may_be_mount(l) && !parent_refuses(l))
-        return false;
+    if (!may_be_mount(l)) {
+        if (known_held(l))
+            return false;
+        if (!parent_refuses(l)) {
+            known_keep_held(l);
+            return false;
+        }
+    }
     long r = try_stat(l->text, false, &st);
     bool there = r == 0 || r == -EACCES; /* hidden: there for all that the caller knows */
     if (r == 0 && is_mount_root(&st)) {

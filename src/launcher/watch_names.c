@@ -101,7 +101,9 @@ bool look_read(struct look *l, int dir, int path)
 
     if (look_text(l->n, l->n->args[path], given, sizeof given) <= 0)
         return false; /* the descriptor itself is meant, or the kernel refuses the name */
+    const int fd = dir < 0 ? SYS_AT_FDCWD : (int)l->n->args[dir];
     l->base_len = watch_name(l->n, dir, given, l->text);
+    l->dir_fd = l->base_len && fd != SYS_AT_FDCWD ? fd : -1;
     split(l);
     return true;
 }

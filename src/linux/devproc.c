@@ -67,19 +67,27 @@ long dev_close(struct launch *l)
     return r;
 }
 
-static long add_node(struct launch *l, int dev, size_t i, int tree)
+/* The directory that becomes /dev: its links, and names for everything that is mounted there. */
+static long make_dev(struct launch *l)
 {
-    l->object = dev_paths[i];
-    long r = SYS4(__NR_mknodat, dev, dev_names[i], S_IFREG | 0666, 0);
-    return r < 0 ? r : mountapi_attach_at(tree, dev, dev_names[i]);
-}
+    l->object = "/dev";
+    long r = SYS3(__NR_mkdirat, l->source_fd, "dev", 0755);
+    long dev = r < 0 ? r
+                     : SYS4(__NR_openat, l->source_fd, "dev",
+                            SYS_O_PATH | SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
 
-static long add_submount(int dev, const char *name, long tree)
-{
-    if (tree < 0)
-        return tree;
-    long r = SYS3(__NR_mkdirat, dev, name, 0755);
-    return r < 0 ? r : mountapi_attach_at((int)tree, dev, name);
+    if (dev < 0)
+        return dev;
+    for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++)
+        r = SYS4(__NR_mknodat, dev, dev_names[i], S_IFREG | 0666, 0);
+    for (size_t i = 0; i < ARRAY_LEN(dev_links) && r >= 0; i++)
+        r = SYS3(__NR_symlinkat, dev_links[i][1], dev, dev_links[i][0]);
+    if (r >= 0)
+        r = SYS3(__NR_mkdirat, dev, "pts", 0755);
+    if (r >= 0)
+        r = SYS3(__NR_mkdirat, dev, "shm", 0755);
+    file_close((int)dev);
+    return r;
 }
 
 /* Private since 4.7: every devpts mount is an instance of its own. */
@@ -100,33 +108,38 @@ static long new_devpts(void)
     return r;
 }
 
-long dev_mount(struct launch *l, const struct mount_op *op)
+static long mount_shm(int dev, uint64_t bytes)
 {
     char size[32] = "";
-    long r = SYS3(__NR_mkdirat, l->source_fd, "dev", 0755);
-    long dev = r < 0 ? r : mountapi_clone_at(l->source_fd, "dev");
+
+    text_append_u64(size, sizeof size, bytes);
+    long tree = mountapi_tmpfs(size, "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    return tree < 0 ? tree : mountapi_attach_at((int)tree, dev, "shm");
+}
+
+long dev_mount(struct launch *l, const struct mount_op *op)
+{
+    long dev = mountapi_clone_at(l->source_fd, "dev");
 
     if (dev < 0)
         return dev;
     long target = file_open_path(op->path);
     if (target < 0)
         return target;
-    r = mountapi_attach((int)dev, (int)target);
+    long r = mountapi_attach((int)dev, (int)target);
     file_close((int)target);
 
-    for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++)
-        r = add_node(l, (int)dev, i, l->dev_nodes[i]);
-    for (size_t i = 0; i < ARRAY_LEN(dev_links) && r >= 0; i++)
-        r = SYS3(__NR_symlinkat, dev_links[i][1], dev, dev_links[i][0]);
+    for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++) {
+        l->object = dev_paths[i];
+        r = mountapi_attach_at(l->dev_nodes[i], (int)dev, dev_names[i]);
+    }
     if (r >= 0) {
         l->object = "/dev/pts";
-        r = add_submount((int)dev, "pts", l->devpts_fd);
+        r = mountapi_attach_at(l->devpts_fd, (int)dev, "pts");
     }
     if (r >= 0) {
         l->object = "/dev/shm";
-        text_append_u64(size, sizeof size, op->size);
-        r = add_submount((int)dev, "shm",
-                         mountapi_tmpfs(size, "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+        r = mount_shm((int)dev, op->size);
     }
     l->object = op->path;
     if (r >= 0)
@@ -237,5 +250,7 @@ long view_prepare(struct launch *l)
     }
     if (r >= 0)
         r = SYS3(__NR_mkdirat, l->source_fd, MASK_DIR_NAME, 0);
-    return r < 0 ? r : SYS4(__NR_mknodat, l->source_fd, MASK_FILE_NAME, S_IFREG, 0);
+    if (r >= 0)
+        r = SYS4(__NR_mknodat, l->source_fd, MASK_FILE_NAME, S_IFREG, 0);
+    return r < 0 ? r : make_dev(l);
 }

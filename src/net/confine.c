@@ -38,7 +38,7 @@
 #define __NR_epoll_wait (-1)
 #endif
 
-enum check { ANY, FAMILY, INTERFACE, DESCRIPTOR, NO_EXEC };
+enum check { ANY, FAMILY, FILTER, INTERFACE, DESCRIPTOR, NO_EXEC };
 
 static const struct {
     int number; /* -1: this CPU does not have it */
@@ -90,12 +90,16 @@ static void emit_one_of(struct program *p, size_t arg, const uint32_t *values, s
 static void emit_check(struct program *p, enum check check)
 {
     static const uint32_t families[] = { AF_UNIX, AF_INET, AF_INET6 };
+    static const uint32_t modes[] = { SECCOMP_SET_MODE_FILTER };
     static const uint32_t requests[] = { SIOCGIFINDEX };
     static const uint32_t commands[] = { F_SETPIPE_SZ, F_SETFL };
 
     switch (check) {
     case FAMILY:
         emit_one_of(p, 0, families, ARRAY_LEN(families));
+        break;
+    case FILTER:
+        emit_one_of(p, 0, modes, ARRAY_LEN(modes));
         break;
     case INTERFACE:
         emit_one_of(p, 1, requests, ARRAY_LEN(requests));
@@ -130,13 +134,33 @@ static void make_program(struct program *p)
     emit_return(p, REFUSE);
 }
 
+static int load_program(const struct program *p)
+{
+    struct sock_fprog program = { .len = p->len, .filter = (struct sock_filter *)p->insns };
+
+    return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+}
+
 static int load_filter(void)
 {
     struct program p = { .len = 0 };
 
     make_program(&p);
-    struct sock_fprog program = { .len = p.len, .filter = p.insns };
-    return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+    return load_program(&p);
+}
+
+int confine_more(bool unix_sockets)
+{
+    struct program p = { .len = 0 };
+
+    emit_load(&p, offsetof(struct seccomp_data, nr));
+    emit(&p, BPF_JMP | BPF_JEQ | BPF_K, 3, 0, __NR_seccomp);
+    emit(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, __NR_socket);
+    emit_load(&p, LOW_HALF(0));
+    emit(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, unix_sockets ? UINT32_MAX : AF_UNIX);
+    emit_return(&p, REFUSE);
+    emit_return(&p, SECCOMP_RET_ALLOW);
+    return load_program(&p);
 }
 
 /* ---- Landlock ---- */

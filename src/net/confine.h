@@ -18,6 +18,11 @@ struct confine_step {
 
 /* files: descriptors it may have. Where there is no Landlock, seccomp alone keeps files closed. */
 struct confine_step confine_self(uint64_t files);
+/*
+ * Once more, when it is known what the sockets are for: no further filter, and without mitmProxy no
+ * Unix socket. -errno.
+ */
+int confine_more(bool unix_sockets);
 /* How many it may have. */
 uint64_t confine_files(void);
 

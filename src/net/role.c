@@ -46,6 +46,8 @@ struct role {
     int fds[FDS_MAX];
     size_t fd_count;
     bool stopped;
+    bool mitm;   /* rules name a Unix socket */
+    bool closed; /* foreign bytes may come from now on */
     int status;
 };
 
@@ -175,7 +177,21 @@ static int32_t do_rules(struct role *r, const char *bytes, size_t len, abx_error
     arena_init(&arena, PROTOCOL_MAX);
     if (!protocol_get_rules(bytes, len, &arena, &id, &rules))
         return err_new(err, ABX_E_INVALID, "read rules: malformed");
+    const bool mitm = rules.mitm_path && rules.mitm_path[0];
+    if (mitm && r->closed && !r->mitm)
+        return err_new(err, ABX_E_STATE,
+                       "use network.mitmProxy: this proxy has given up Unix sockets");
+    r->mitm = r->mitm || mitm;
     return server_set_rules(r->server, id, &rules, err);
+}
+
+/* Before the first foreign byte can come. */
+static int32_t close_in(struct role *r, abx_error **err)
+{
+    int e = r->closed ? 0 : confine_more(r->mitm);
+
+    r->closed = r->closed || e == 0;
+    return e < 0 ? err_sys(err, ABX_E_PROXY, e, "confine the proxy further") : ABX_OK;
 }
 
 static int32_t do_listen(struct role *r, uint32_t id, uint32_t rules, abx_error **err)
@@ -184,6 +200,11 @@ static int32_t do_listen(struct role *r, uint32_t id, uint32_t rules, abx_error 
 
     if (fd < 0)
         return err_new(err, ABX_E_INVALID, "listen: no socket came along");
+    int32_t code = close_in(r, err);
+    if (code != ABX_OK) {
+        fd_close(fd);
+        return code;
+    }
     int e = server_listen(r->server, id, rules, fd);
     return e < 0 ? err_sys(err, ABX_E_PROXY, e, "listen on socket %u with rules %u", id, rules)
                  : ABX_OK;
@@ -198,6 +219,11 @@ static int32_t do_publish(struct role *r, uint32_t type, uint32_t run, uint32_t 
         fd_close(fd);
         return err_new(err, ABX_E_INVALID,
                        "publish: no socket came along, a wrong port, or too late");
+    }
+    int32_t code = close_in(r, err);
+    if (code != ABX_OK) {
+        fd_close(fd);
+        return code;
     }
     int e = type == PROTOCOL_SOCKET ? publish_give_socket(r->publish, run, fd)
                                     : publish_open(r->publish, run, (uint16_t)port, fd);

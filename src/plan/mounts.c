@@ -384,9 +384,9 @@ static void visit_wrap(struct walk *w, const struct node *n)
 static int32_t visit_cwd(struct walk *w, const struct node *n)
 {
     const struct region *r = here(w);
+    bool is_cover = r->state != REGION_HIDDEN && str_eq(last_mounted(w), n->path); /* /tmp itself */
 
-    if (region_access(r) != ACCESS_EXCLUDE ||
-        (r->state != REGION_HIDDEN && str_eq(r->path, n->path)))
+    if (region_access(r) != ACCESS_EXCLUDE || is_cover)
         return ABX_OK;
     return nodes_refuse_cwd(n->path, w->err);
 }

@@ -32,6 +32,7 @@
 #define LAUNCH_FD_CGROUP   6
 #define LAUNCH_FD_FREE     7 /* the first one that the launcher may use for itself */
 #define LAUNCH_MAX_HOLDS   64
+#define LAUNCH_THREAD      0x00050f00u /* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
 
 /*
  * A registry file names the placeholders in one directory. Its own name is "<dev>-<ino>" of that
@@ -76,6 +77,12 @@ struct hold_entry {
     uint64_t dev, ino; /* 0: about to be made; then its looks must do */
     char name[HOLD_NAME_MAX + 1];
 };
+
+/* A socket that is known by its inode goes even if somebody who shares it gave it permissions. */
+static inline bool hold_is_removable(const struct hold_entry *known, uint32_t mode, uint64_t size)
+{
+    return hold_is_shaped(mode, size) || (known->ino && (mode & 0170000u) == 0140000u);
+}
 
 enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE, DELIVER_WORDS };
 /* HOLDS: see run/deliver.c; WORDS: they, then the plan's wrappers. The kernel passes up to 253. */

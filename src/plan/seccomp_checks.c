@@ -14,6 +14,8 @@
  */
 #include "plan/seccomp_checks.h"
 
+#include "plan/protocol.h"
+
 #define E_PROTONOSUPPORT 93u
 #define E_OPNOTSUPP      95u
 #define E_AFNOSUPPORT    97u
@@ -67,6 +69,10 @@ static const struct seccomp_check init_ioctl_checks[] = {
     { IS(1, 0x5410), RET_ALLOW },
     { IS(1, 0xc0502100), RET_ALLOW },
     { IS(1, 0xc0182101), RET_ALLOW },
+};
+/* A thread of its own, as confined as itself (launcher/watch_thread.c). */
+static const struct seccomp_check init_clone_checks[] = {
+    { IS(0, LAUNCH_THREAD), RET_ALLOW },
 };
 #define OPEN_PATH 010000000u /* O_PATH */
 static const struct seccomp_check init_openat_checks[] = {
@@ -265,6 +271,8 @@ static struct seccomp_checks init_action(enum seccomp_action action,
     const bool named = o->named;
 
     switch (action) {
+    case SECCOMP_INIT_CLONE:
+        return CHECKS(init_clone_checks, REFUSE);
     case SECCOMP_INIT_CONNECT:
         return VERDICT(named ? RET_ALLOW : REFUSE);
     case SECCOMP_INIT_IOCTL:
@@ -308,6 +316,7 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return o->nested ? VERDICT(RET_ALLOW) : CHECKS(unshare_checks, RET_ALLOW);
     case SECCOMP_IOCTL:
         return CHECKS(ioctl_checks, RET_ALLOW);
+    case SECCOMP_INIT_CLONE:
     case SECCOMP_INIT_CONNECT:
     case SECCOMP_INIT_IOCTL:
     case SECCOMP_INIT_OPENAT:

@@ -22,6 +22,7 @@ enum watch_kind {
     WATCH_REMOVE,  /* a name goes */
     WATCH_MOVE,    /* both */
     WATCH_CHANGE,  /* what is there */
+    WATCH_CHDIR,   /* where relative paths begin; only for what the monitor remembers */
     WATCH_ADDRESS, /* a socket address; flags: the argument with its length */
     WATCH_NESTING, /* namespaces, mounts: what allowNestedNamespaces would allow */
     WATCH_SYSTEM,  /* what nothing allows */

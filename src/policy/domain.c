@@ -52,7 +52,8 @@ static bool check_label(const char *s, size_t len, struct domain_fault *fault)
         if ((unsigned char)s[i] >= 0x80)
             return refuse(fault, "names are ASCII", "write the xn-- form of the name");
         if (!is_alnum(s[i]) && s[i] != '-')
-            return refuse(fault, "a name has letters, digits, '-' and dots only", NULL);
+            return refuse(fault, "a name has letters, digits, '-' and dots only",
+                          "for example example.com, *.example.com or 192.0.2.0/24");
     }
     return true;
 }

@@ -26,10 +26,11 @@ int32_t gaps_check(const struct layers *layers, abx_error **err)
     e = layers->last[KEY_DENIED_DOMAINS];
     if (!e || !str_eq(layers_value(layers, KEY_NETWORK), "allowed"))
         return ABX_OK;
+    bool in_file = !str_eq(e->source, "network.deniedDomains"); /* of an option: the key itself */
     int32_t r = err_new(err, ABX_E_UNSUPPORTED,
-                        "%s: 'network.deniedDomains' cannot be kept: the host's network is not "
+                        "%s%s'network.deniedDomains' cannot be kept: the host's network is not "
                         "filtered",
-                        e->source);
+                        in_file ? e->source : "", in_file ? ": " : "");
     err_subject(err, "network.deniedDomains");
     err_hint(err, "use --network filtered, or leave it out");
     return r;

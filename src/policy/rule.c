@@ -60,7 +60,7 @@ static void take_member(const struct doc_node *child, const char *values[MEMBER_
         problems_add(p, child->place, KEY_NAME, "for example \"docker run *\"",
                      "the pattern of a rule of " KEY_NAME " is empty");
     else if (i == DECISION && !is_decision(values[i]))
-        problems_add(p, child->place, KEY_NAME, "allowed are: " RULE_DECISIONS,
+        problems_add(p, child->place, KEY_NAME, "use allow, sandboxed, escalated or forbidden",
                      "set a decision of " KEY_NAME " to '%.256s': not one of its words", values[i]);
 }
 

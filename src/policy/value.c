@@ -10,6 +10,7 @@
  */
 #include "policy/value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/glob.h"
@@ -21,11 +22,14 @@
 #include "policy/rule.h"
 #include "wrap/guard.h"
 
-static const char known_guards[] = "known are: "
-#define GUARD(id, name, command, shorts, longs) name " "
+#define VALUE_MAX_WORDS  16 /* of an enum */
+#define VALUE_MIN_MEMORY ((uint64_t)1 << 20)
+
+static const char known_guards[] = "known, each for the command of its name:"
+#define GUARD(id, name, command, shorts, longs) " " name
 #include "wrap/guards.def"
 #undef GUARD
-                                   "each for the command of its name";
+    ;
 
 static const char *const type_words[] = {
     [SETTINGS_STRING] = "text",
@@ -33,7 +37,7 @@ static const char *const type_words[] = {
     [SETTINGS_ENUM] = "one of its words",
     [SETTINGS_BOOL] = "true or false",
     [SETTINGS_SIZE] = "a size such as 512M or 2G",
-    [SETTINGS_COUNT] = "a whole number without a sign",
+    [SETTINGS_COUNT] = "a whole number from 0 to 2147483647",
     [SETTINGS_DURATION] = "a time such as 30s or 5m",
     [SETTINGS_SOCKET] = "an absolute path",
     [SETTINGS_URL] = "the address of a proxy",
@@ -161,14 +165,31 @@ static int32_t refuse(const struct schema_row *row, const char *value, const cha
     return r;
 }
 
-static int32_t refuse_type(const struct schema_row *row, const char *value, abx_error **err)
+/* "use a, b or c" from "a|b|c", and which of them was perhaps meant. */
+static void hint_words(const char *words, const char *value, abx_error **err)
 {
-    int32_t r = err_new(err, ABX_E_CONFIG, "set '%s' to '%.256s': not %s", row->name, value,
-                        type_words[row->type]);
+    _buf_ struct buf list = { .limit = 1024 };
+    char copy[256];
+    const char *names[VALUE_MAX_WORDS + 1] = { NULL };
+    size_t count = 0;
+    char *rest = copy;
 
-    err_subject(err, row->name);
+    (void)snprintf(copy, sizeof copy, "%s", words);
+    for (char *word; count < VALUE_MAX_WORDS && (word = strsep(&rest, "|"));)
+        names[count++] = word;
+    for (size_t i = 0; i < count; i++)
+        (void)buf_printf(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
+    const char *near = list.failed ? NULL : str_nearest(value, names);
+    if (near)
+        err_hint(err, "did you mean %s? Otherwise use %s", near, list.data);
+    else if (!list.failed)
+        err_hint(err, "use %s", list.data);
+}
+
+static void hint_type(const struct schema_row *row, const char *value, abx_error **err)
+{
     if (row->type == SETTINGS_ENUM)
-        err_hint(err, "allowed are: %s", row->words);
+        hint_words(row->words, value, err);
     else if (row->type == SETTINGS_PATHS && value[0] == '$')
         err_hint(err, "variables are not expanded; write '~' or the whole path, or './%.256s'",
                  value);
@@ -176,8 +197,32 @@ static int32_t refuse_type(const struct schema_row *row, const char *value, abx_
         err_hint(err, "name a file or directory; '.' is the working directory");
     else if (row->type == SETTINGS_PRESETS)
         err_hint(err, "known are: %s", preset_list());
+    else if (row->type == SETTINGS_NAMES)
+        err_hint(err,
+                 "name the variable alone; environment.set (--env NAME=VALUE) gives it a value");
+    else if (row->type == SETTINGS_PORTS)
+        err_hint(err,
+                 "for example 8080, or 8080:80 for another one on the host; ports are 1 to 65535");
     else
         err_hint(err, "%s", row->help);
+}
+
+static int32_t refuse_type(const struct schema_row *row, const char *value, abx_error **err)
+{
+    int32_t r = err_new(err, ABX_E_CONFIG, "set '%s' to '%.256s': not %s", row->name, value,
+                        type_words[row->type]);
+
+    err_subject(err, row->name);
+    hint_type(row, value, err);
+    return r;
+}
+
+/* RULE=DECISION */
+static int32_t refuse_decision(const struct schema_row *row, const char *value, abx_error **err)
+{
+    int32_t r = refuse(row, value, "not a decision", NULL, err);
+
+    hint_words(RULE_DECISIONS, strchr(value, '=') + 1, err);
     return r;
 }
 
@@ -246,6 +291,18 @@ static int32_t check_rule(const char *value, abx_error **err)
     return problems_report(&problems, err);
 }
 
+/* "--memory 2" is a forgotten unit: no program starts with so little. */
+static int32_t check_size(const struct schema_row *row, const char *value, abx_error **err)
+{
+    uint64_t bytes = 0;
+
+    if (row != schema_row(KEY_MAX_MEMORY) || !str_to_size(value, &bytes) || bytes == 0 ||
+        bytes >= VALUE_MIN_MEMORY)
+        return ABX_OK;
+    return refuse(row, value, "no program starts with less than 1M",
+                  "write a unit, such as 512M or 2G; 0: no limit", err);
+}
+
 static int32_t check_meaning(const struct schema_row *row, const char *value, abx_error **err)
 {
     size_t len = strlen(value);
@@ -264,10 +321,12 @@ static int32_t check_meaning(const struct schema_row *row, const char *value, ab
         return check_command(row, value, err);
     case SETTINGS_OVERRIDES:
         if (!word_is_listed(RULE_DECISIONS, strchr(value, '=') + 1))
-            return refuse(row, value, "not a decision", "allowed are: " RULE_DECISIONS, err);
+            return refuse_decision(row, value, err);
         return ABX_OK;
     case SETTINGS_RULES:
         return check_rule(value, err);
+    case SETTINGS_SIZE:
+        return check_size(row, value, err);
     default:
         return ABX_OK;
     }

@@ -6,6 +6,7 @@
  * gets the same rule. Trusts the kernel's text, but not its length: a line that does not parse is
  * skipped, and a second path counts only if it leads to the same inode.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,8 +201,12 @@ int32_t scan_aliases(struct scan *s)
 
     buf_init(&file, ALIAS_MAX_FILE);
     int e = io_read_file(AT_FDCWD, "/proc/self/mountinfo", &file);
-    if (e < 0)
-        return err_sys(s->err, ABX_E_IO, e, "read '/proc/self/mountinfo'");
+    if (e < 0) {
+        int32_t r = err_sys(s->err, ABX_E_IO, e, "read '/proc/self/mountinfo'");
+        if (e == -ENOENT)
+            err_hint(s->err, "agentbox needs /proc, which is not there: mount -t proc proc /proc");
+        return r;
+    }
     for (size_t i = 0; i < file.len; i++)
         room += file.data[i] == '\n';
     room = MIN_OF(room, ALIAS_MAX_MOUNTS);

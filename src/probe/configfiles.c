@@ -185,6 +185,14 @@ static int32_t resolve_below(const char *cwd, const char *text, struct arena *ar
     return resolve_absolute(arena, text, ret, err);
 }
 
+static int32_t cannot_look(const char *directory, int error, abx_error **err)
+{
+    int32_t r = err_sys(err, ABX_E_CONFIG, error, "look for configuration in '%s'", directory);
+
+    err_subject(err, directory);
+    return r;
+}
+
 static int32_t read_directory(const char *directory, const char *const *names, struct arena *arena,
                               struct configfile *file, abx_error **err)
 {
@@ -199,12 +207,8 @@ static int32_t read_directory(const char *directory, const char *const *names, s
     if (r != ABX_OK || !where.exists || !where.is_dir)
         return r;
     _fd_ int dir = fd_open_path(AT_FDCWD, where.path);
-    if (dir < 0 || where.denied) {
-        r = err_sys(err, ABX_E_CONFIG, dir < 0 ? dir : -EACCES, "look for configuration in '%s'",
-                    directory);
-        err_subject(err, directory);
-        return r;
-    }
+    if (dir < 0 || where.denied)
+        return cannot_look(directory, dir < 0 ? dir : -EACCES, err);
     return read_place(dir, where.path, names, arena, file, err);
 }
 
@@ -244,7 +248,9 @@ static int32_t find_top(const char *start, struct arena *arena, const char **ret
     *ret = NULL;
     for (int depth = 0; depth < CONFIGFILES_MAX_DEPTH; depth++) {
         _fd_ int dir = fd_open_path(AT_FDCWD, path);
-        if (dir < 0 || (depth && !directory_is_safe(dir)))
+        if (dir < 0)
+            return cannot_look(path, dir, err);
+        if (depth && !directory_is_safe(dir))
             return ABX_OK;
         if (entry_exists(dir, ".git")) {
             *ret = path;
@@ -256,7 +262,12 @@ static int32_t find_top(const char *start, struct arena *arena, const char **ret
         if (!path)
             return err_nomem(err);
     }
-    return ABX_OK;
+    int32_t r = err_new(err, ABX_E_CONFIG,
+                        "look for configuration in '%s': it lies more than %d directories deep",
+                        start, CONFIGFILES_MAX_DEPTH);
+    err_subject(err, start);
+    err_hint(err, "name the file with --config, or use --no-config");
+    return r;
 }
 
 /* The canonical path of the working directory; NULL: there is none. */
@@ -291,7 +302,7 @@ static int32_t find_project(const char *cwd, struct arena *arena, struct configf
     for (const char *path = start; r == ABX_OK && path;) {
         _fd_ int dir = fd_open_path(AT_FDCWD, path);
         if (dir < 0)
-            return err_sys(err, ABX_E_CONFIG, dir, "look for configuration in '%s'", path);
+            return cannot_look(path, dir, err);
         r = read_place(dir, path, project_names, arena, file, err);
         if (r != ABX_OK || file->text || !top || str_eq(path, top))
             break;

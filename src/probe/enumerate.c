@@ -9,6 +9,8 @@
  *   hidden below readable        the directories above cannot be listed if a directory is hidden;
  *                                what is made in them later cannot be read
  *   a program that is blocked    what is added beside it later cannot be executed
+ *   a directory above that we    only what a rule is about is granted in it
+ *   cannot list ourselves
  *
  * Each right is looked at by itself. What a view would have anew (/tmp, /run, /dev) is, inside
  * another sandbox, that one's; on a host it stays closed, but for a few devices. /proc is open: no
@@ -22,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -164,6 +167,50 @@ static bool differs_below(const struct enumerator *e, const char *path, bool gra
 
 static int32_t grant_tree(struct enumerator *e, const char *path);
 
+/* A link is granted by what it leads to. */
+static int32_t grant_child(struct enumerator *e, const char *path)
+{
+    struct stat st;
+
+    if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
+        return ABX_OK;
+    return grant_tree(e, path);
+}
+
+/* The entry of `directory` that path lies at or below; NULL: none, or it is the directory. */
+static const char *entry_towards(struct arena *arena, const char *directory, const char *path)
+{
+    const size_t above = directory[1] ? strlen(directory) : 0;
+
+    if (str_eq(directory, path) || !path_is_beneath(path, directory))
+        return NULL;
+    return arena_strndup(arena, path, above + 1 + strcspn(path + above + 1, "/"));
+}
+
+/*
+ * A directory that can be entered and not listed, as /home often is, and as / is where another
+ * Landlock is around us: the entries that the plan's own paths lead through, and of / the usual.
+ */
+static int32_t grant_known(struct enumerator *e, const char *directory)
+{
+    static const char *const usual[] = { "/bin", "/etc",  "/lib",  "/lib32", "/lib64", "/nix",
+                                         "/opt", "/proc", "/sbin", "/sys",   "/usr",   "/var" };
+    const char *last = "";
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; i < e->view.count && r == ABX_OK; i++) { /* sorted: equals are neighbours */
+        const char *path = e->view.entries[i].op->path;
+        const char *entry = entry_towards(e->arena, directory, path);
+        if (!entry || str_eq(entry, last))
+            continue;
+        last = entry;
+        r = grant_child(e, entry);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(usual) && !directory[1] && r == ABX_OK; i++)
+        r = grant_child(e, usual[i]);
+    return r;
+}
+
 static int32_t grant_entries(struct enumerator *e, const char *path)
 {
     int fd = fd_open_path(AT_FDCWD, path);
@@ -177,8 +224,9 @@ static int32_t grant_entries(struct enumerator *e, const char *path)
     if (!dir) {
         if (readable >= 0)
             fd_close(readable);
-        /* What we cannot list, the command cannot either; and a file has no entries. */
-        return error == ENOMEM ? err_nomem(e->err) : ABX_OK;
+        if (error == EACCES)
+            return grant_known(e, path);
+        return error == ENOMEM ? err_nomem(e->err) : ABX_OK; /* a file has no entries */
     }
     const struct dirent *entry;
     while (r == ABX_OK && (entry = readdir(dir))) {

@@ -30,7 +30,7 @@ const char *const *state_directories(struct arena *a, const char *home)
         return NULL;
     if (state && state[0] == '/')
         list[n++] = arena_printf(a, "%s/agentbox", state);
-    if (home)
+    if (home && access(home, F_OK) == 0) /* it is not for us to make one */
         list[n++] = arena_printf(a, "%s/.local/state/agentbox", home);
     if (runtime && runtime[0] == '/')
         list[n++] = arena_printf(a, "%s/agentbox", runtime);
@@ -85,6 +85,12 @@ static int make_candidate(const char *directory)
     return r < 0 ? r : open_candidate(directory);
 }
 
+/* Where the home is read-only the next of the directories may be a place to write to. */
+static bool is_writable(int dir)
+{
+    return faccessat(dir, ".", W_OK, AT_EACCESS) == 0;
+}
+
 int state_open(const char *directory, const char *name, bool create)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
@@ -102,6 +108,8 @@ int state_open(const char *directory, const char *name, bool create)
         return -errno;
     if (st.st_uid != geteuid() || (st.st_mode & 022))
         return -EPERM;
+    if (create && !is_writable(fd))
+        return -EROFS;
     return TAKE_FD(fd);
 }
 
@@ -110,7 +118,7 @@ bool state_prepare(const char *const *directories, const char *name)
     for (; *directories; directories++) {
         _fd_ int there = state_open(*directories, name, false);
         _fd_ int made = there < 0 ? state_open(*directories, name, true) : -1;
-        if (there >= 0 || made >= 0)
+        if (made >= 0 || (there >= 0 && is_writable(there)))
             return made >= 0;
     }
     return false;

@@ -12,7 +12,8 @@ const char *const *state_directories(struct arena *a, const char *home);
 
 /*
  * Opens DIRECTORY/name, a directory of ours that nobody else may write: a descriptor, or -errno
- * (-EPERM: it is somebody else's). create: it is made, mode 0700, with what is missing above it.
+ * (-EPERM: it is somebody else's). create: it is made, mode 0700, with what is missing above it,
+ * and can be written (-EROFS otherwise).
  */
 int state_open(const char *directory, const char *name, bool create);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A failed step in words: what was tried on what, and what to do about it. */
+/*
+ * A failed step in words: what was tried on what, and what to do about it. The step's name comes
+ * from the launcher, which is ours; its object may be a path, and is escaped like all errors.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -16,12 +19,29 @@ static const struct {
 #undef HINT
 };
 
+static const struct {
+    const char *name, *words;
+} steps[] = {
+#define STEP(name, words) { name, words },
+#include "run/steps.def"
+#undef STEP
+};
+
 static const char *hint_for(const char *step, int error)
 {
     for (size_t i = 0; i < ARRAY_LEN(hints); i++)
-        if (strcmp(hints[i].step, step) == 0 && (hints[i].error == error || hints[i].error == 0))
+        if ((!hints[i].step[0] || strcmp(hints[i].step, step) == 0) &&
+            (hints[i].error == error || hints[i].error == 0))
             return hints[i].text;
     return NULL;
+}
+
+static const char *words_for(const char *step)
+{
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+        if (strcmp(steps[i].name, step) == 0)
+            return steps[i].words;
+    return "go on";
 }
 
 int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_error **err)
@@ -35,10 +55,11 @@ int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_e
     else if (strcmp(msg->step, "exec") == 0)
         code = err_sys(err, ABX_E_EXEC, -msg->err, "execute '%s'", plan->argv[0]);
     else if (msg->text[0])
-        code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: step '%s' on '%s'",
-                       msg->step, msg->text);
+        code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: %s (step '%s' on '%s')",
+                       words_for(msg->step), msg->step, msg->text);
     else
-        code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: step '%s'", msg->step);
+        code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: %s (step '%s')",
+                       words_for(msg->step), msg->step);
     err_subject(err, msg->step);
     if (hint)
         err_hint(err, "%s", hint);

@@ -32,6 +32,8 @@
 #define HOLD_FILE_LEN        33 /* "<dev>-<ino>" */
 #define HOLD_KEEP_SECONDS    (30L * 24 * 3600)
 #define HOLD_KEEP_FILES      64 /* with more, those that are empty go at once */
+#define HOLD_SPARE           "spare"
+#define HOLD_SPARE_LINKS     30000 /* ext4 takes 65,000 */
 
 void hold_init(struct hold *h)
 {
@@ -183,6 +185,13 @@ static const struct {
     { "skills", NULL },
 };
 
+/* One directory that is being filled. */
+struct filling {
+    const struct plan_hold *hold;
+    int dir, file, registry;
+    const char *socket, *blank; /* names made here: those that are alike become links to them */
+};
+
 static int register_one(int file, const char *name, const struct stat *st)
 {
     const struct plan_hold one = { .names = &name, .count = 1 };
@@ -190,105 +199,136 @@ static int register_one(int file, const char *name, const struct stat *st)
     return register_names(file, &one, st);
 }
 
+static int register_made(const struct filling *f, const char *name)
+{
+    struct stat st;
+
+    return fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+                                                               : register_one(f->file, name, &st);
+}
+
 /*
  * A name that is there already: another run's placeholder; a socket that was lost when a machine
  * died, which we take over; or a real entry by now: the launcher looks.
  */
-static int adopt(int dir, int file, const char *name)
+static int adopt(const struct filling *f, const char *name)
 {
     struct stat st;
 
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ||
+    if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ||
         !S_ISSOCK(st.st_mode) || !hold_is_shaped(st.st_mode, (uint64_t)st.st_size))
         return 0;
-    return register_one(file, name, &st);
+    return register_one(f->file, name, &st);
 }
 
 /* Entered before it exists: a run that is killed right after making it leaves a trace. */
-static int register_intent(int file, const char *name)
+static int register_intent(const struct filling *f, const char *name)
 {
     const struct stat unknown = { 0 };
 
-    return register_one(file, name, &unknown);
+    return register_one(f->file, name, &unknown);
 }
 
-static int make_directory(int dir, int file, const char *name)
+static int make_directory(const struct filling *f, const char *name)
 {
-    struct stat st;
-    int r = register_intent(file, name);
+    int r = register_intent(f, name);
 
     if (r < 0)
         return r;
-    if (mkdirat(dir, name, HOLD_DIR_BITS) < 0)
-        return errno == EEXIST ? adopt(dir, file, name) : -errno;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
-    return register_one(file, name, &st);
+    if (mkdirat(f->dir, name, HOLD_DIR_BITS) < 0)
+        return errno == EEXIST ? adopt(f, name) : -errno;
+    return register_made(f, name);
 }
 
-static int make_file(int dir, int file, const char *name, const char *text)
+static int make_file(struct filling *f, const char *name, const char *text)
 {
-    int r = register_intent(file, name);
+    int r = register_intent(f, name);
     if (r < 0)
         return r;
-    _fd_ int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    if (!*text && f->blank && linkat(f->dir, f->blank, f->dir, name, 0) == 0)
+        return register_made(f, name);
+    _fd_ int fd = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          HOLD_FILE_BITS);
-    struct stat st;
 
     if (fd < 0)
-        return errno == EEXIST ? adopt(dir, file, name) : -errno;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    r = register_one(file, name, &st);
+        return errno == EEXIST ? adopt(f, name) : -errno;
+    if (!*text)
+        f->blank = name;
+    r = register_made(f, name);
     return r == 0 ? io_write_all(fd, text, strlen(text)) : r;
 }
 
 /* True if name is one of those above; then *ret_result is what became of it. */
-static bool make_readable(int dir, int file, const char *name, int *ret_result)
+static bool make_readable(struct filling *f, const char *name, int *ret_result)
 {
     for (size_t i = 0; i < ARRAY_LEN(readable); i++) {
         if (strcmp(readable[i].name, name) != 0)
             continue;
-        *ret_result = readable[i].text ? make_file(dir, file, name, readable[i].text)
-                                       : make_directory(dir, file, name);
+        *ret_result = readable[i].text ? make_file(f, name, readable[i].text)
+                                       : make_directory(f, name);
         return true;
     }
     return false;
 }
 
-/* The directory's first socket: the others become links to it. 1 if there is one now. */
-static int make_first_socket(int dir, int file, const struct plan_hold *hold, const char *name)
+/*
+ * The registry keeps a socket that all others are links to: nothing is allocated or freed in a run,
+ * which in a loop of runs costs milliseconds on ext4 (it looks at every inode freed in the last
+ * minute before it takes one). Whoever shares a directory with a run can reach the inode through
+ * its placeholders: it is made anew if it does not look as made.
+ */
+static bool spare_is_fit(int registry)
 {
     struct stat st;
-    int r = register_intent(file, name);
+
+    return fstatat(registry, HOLD_SPARE, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid() &&
+           S_ISSOCK(st.st_mode) && hold_is_shaped(st.st_mode, (uint64_t)st.st_size) &&
+           st.st_nlink < HOLD_SPARE_LINKS;
+}
+
+static int link_spare(const struct filling *f, const char *name)
+{
+    if (!spare_is_fit(f->registry)) {
+        (void)unlinkat(f->registry, HOLD_SPARE, 0);
+        if (mknodat(f->registry, HOLD_SPARE, S_IFSOCK, 0) < 0)
+            return -errno;
+    }
+    return linkat(f->registry, HOLD_SPARE, f->dir, name, 0) < 0 ? -errno : 0;
+}
+
+/* The directory's first socket: the others become links to it. */
+static int make_first_socket(struct filling *f, const char *name)
+{
+    struct stat st;
+    int r = register_intent(f, name);
 
     if (r < 0)
         return r;
-    if (mknodat(dir, name, S_IFSOCK, 0) < 0)
-        return 0;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    r = link_spare(f, name);
+    if (r < 0 && r != -EEXIST) /* another file system */
+        r = mknodat(f->dir, name, S_IFSOCK, 0) < 0 ? -errno : 0;
+    if (r < 0)
+        return r;
+    if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
-    r = register_names(file, hold, &st);
-    return r < 0 ? r : 1;
+    f->socket = name;
+    return register_names(f->file, f->hold, &st);
 }
 
 /* One socket, and links to it for the other names: all are in the registry before they exist. */
-static int make_socket(int dir, int file, const struct plan_hold *hold, const char *name,
-                       const char **first)
+static int make_socket(struct filling *f, const char *name)
 {
-    if (*first) {
-        if (linkat(dir, *first, dir, name, 0) == 0)
-            return 0;
-    } else {
-        int r = make_first_socket(dir, file, hold, name);
-        if (r == 1)
-            *first = name;
-        if (r != 0)
-            return r < 0 ? r : 0;
-    }
-    if (errno == EEXIST)
-        return adopt(dir, file, name);
-    return make_directory(dir, file, name); /* file systems without sockets, like FAT */
+    int r;
+
+    if (f->socket)
+        r = linkat(f->dir, f->socket, f->dir, name, 0) < 0 ? -errno : 0;
+    else
+        r = make_first_socket(f, name);
+    if (r == -EEXIST)
+        return adopt(f, name);
+    if (r < 0 && f->socket != name)
+        return make_directory(f, name); /* file systems without sockets, like FAT */
+    return r;
 }
 
 /*
@@ -302,20 +342,22 @@ static bool holds_branches(const struct plan_hold *hold)
     return heads && (heads[11] == '\0' || heads[11] == '/');
 }
 
-static int fill_directory(int dir, int file, const struct plan_hold *hold)
+static int fill_directory(const struct hold *h, unsigned i, const struct plan_hold *hold)
 {
-    const char *first = NULL;
+    struct filling f = {
+        .hold = hold, .dir = h->dirs[i], .file = h->files[i], .registry = h->registry
+    };
     int r = 0;
 
-    for (uint32_t i = 0; i < hold->count && r == 0; i++) {
-        const char *name = hold->names[i];
+    for (uint32_t n = 0; n < hold->count && r == 0; n++) {
+        const char *name = hold->names[n];
 
         if (strlen(name) > HOLD_NAME_MAX)
             return -ENAMETOOLONG;
         if (holds_branches(hold))
-            r = make_directory(dir, file, name);
-        else if (!make_readable(dir, file, name, &r))
-            r = make_socket(dir, file, hold, name, &first);
+            r = make_directory(&f, name);
+        else if (!make_readable(&f, name, &r))
+            r = make_socket(&f, name);
     }
     return r;
 }
@@ -328,7 +370,7 @@ static bool remove_entry(struct hold_entry *entry, const void *data)
     struct stat st;
 
     if (fstatat(*dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        hold_is_shaped(st.st_mode, (uint64_t)st.st_size) &&
+        hold_is_removable(entry, st.st_mode, (uint64_t)st.st_size) &&
         (!entry->ino || (st.st_dev == entry->dev && st.st_ino == entry->ino)))
         (void)unlinkat(*dir, entry->name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
     return false; /* go on */
@@ -463,7 +505,7 @@ static bool is_ours(int dir)
 int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
 {
     for (uint32_t i = 0; i < h->count; i++) {
-        int r = fill_directory(h->dirs[i], h->files[i], &plan->holds[i]);
+        int r = fill_directory(h, i, &plan->holds[i]);
         /* Where we may not create anything, the command may not either; the launcher makes sure. */
         if (r == 0 || r == -EROFS || (r == -EACCES && !is_ours(h->dirs[i])))
             continue;

@@ -26,7 +26,7 @@
 #include "run/spawn.h"
 
 #define PROBE_FILE_MAX 4096
-#define PROBE_FORMAT   "agentbox-probe-1"
+#define PROBE_FORMAT   "agentbox-probe-2"
 
 const char *const probe_names[PROBE_COUNT] = {
     [PROBE_USERNS] = "userns",   [PROBE_MOUNTS] = "mounts",     [PROBE_PROC] = "proc",

@@ -268,9 +268,11 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
 
     if (code == ABX_OK)
         return run_await_start(r, plan, err);
-    /* If the launcher has failed as well, its reason lies deeper. */
-    const int moment_ms = 20;
-    if (run_pump(r, moment_ms, NULL) == ABX_OK && r->failed)
+    /* Nothing more will come: the launcher ends. If it had failed by itself, that lies deeper. */
+    (void)shutdown(r->status_fd, SHUT_WR);
+    while (!r->failed && r->status_fd >= 0 && !run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
+        ;
+    if (r->failed && r->failure.err != ECANCELED)
         return run_failure(&r->failure, plan, err);
     if (err)
         *err = TAKE_PTR(why);

@@ -150,7 +150,11 @@ int32_t spawn_launcher(const struct spawn_request *q, pid_t *ret_pid, abx_error 
     if (r < 0) {
         int32_t code = err_sys(err, ABX_E_SANDBOX, r, "start the launcher");
         if (r == -ENOENT)
-            err_hint(err, "the launcher is run from memory through /proc: is /proc mounted?");
+            err_hint(err, "the launcher is run from memory through /proc, which is not there: "
+                          "mount -t proc proc /proc");
+        if (r == -EACCES && (q->cwd_fd >= 0 || q->cwd))
+            err_hint(err, "the working directory cannot be entered by this user; choose another "
+                          "with -C");
         if (r == -EMFILE || r == -EINVAL)
             err_hint(err, "too many open files: raise the limit with ulimit -n");
         return code;

@@ -47,13 +47,13 @@ setup() {
     case $(uname -m) in
     x86_64) mark='IBT.*SHSTK' ;;
     aarch64) mark=BTI ;;
-    *) skip "no such marks on this CPU" ;;
+    *) skip "cpu_marks: no such marks on this CPU" ;;
     esac
     [ "$(readelf -n "$ABX_BUILD/libabx.a" | grep -cE "$mark")" -eq "$(ar t "$ABX_BUILD/libabx.a" | wc -l)" ]
 }
 
 @test "a program with shadow stacks may link the archive" {
-    [ "$(uname -m)" = x86_64 ] || skip "no such marks on this CPU"
+    [ "$(uname -m)" = x86_64 ] || skip "cpu_marks: no such marks on this CPU"
     readelf -n "$ABX_BUILD/libagentbox.a" | grep -F SHSTK
 }
 

@@ -138,7 +138,7 @@ STEPS
 }
 
 @test "A62 loader and interpreter variables do nothing to the helpers" {
-    [ -z "$ABX_SANITIZED" ] || skip "the program is not static under a sanitizer"
+    [ -z "$ABX_SANITIZED" ] || skip "sanitizers: the program is not static with them"
     local library=$X/evil.so
     printf 'touch %s\n' "$X/ran" >"$X/evil.sh"
     cc -shared -fPIC -o "$library" -x c - <<TEXT

@@ -83,24 +83,13 @@ while not os.path.exists("go"):
     time.sleep(0.02)
 '
 
-# wait_long COMMAND: for what may take its time on a busy machine.
-wait_long() {
-    local i times=20
-    [ "${BACKEND:-}" != landlock ] || times=1 # no name can be made where it is looked for (gaps.tsv)
-    for ((i = 0; i < times; i++)); do
-        ! wait_for "$@" >/dev/null || return 0
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
-
 @test "A145 a flood of refusals is bounded, counted, and does not stop the command" {
     echo "$FLOOD" >"$W/flood.py"
     : >"$X/r.json"
     own "$W" "$X"
     watch "$O"
     start_box --result "$X/r.json" -- python3 flood.py "$O" 25000
-    wait_long test -e "$W/flooded"
+    wait_for test -e "$W/flooded"
     [ "$(memory_of "$(init_of)")" -lt 4096 ]
     [ "$(memory_of "$BOX_PID")" -lt 65536 ]
     touch "$W/go"
@@ -127,10 +116,10 @@ assert 10 <= len(json.load(open(sys.argv[1]))["violations"]) <= 512' "$X/r.json"
     : >"$X/r.json"
     own "$W" "$X"
     start_box --result "$X/r.json" -- sh -c 'echo >up; while [ ! -e begin ]; do sleep 0.02; done; exec python3 flood.py "$1" 500' sh "$O"
-    wait_long test -e "$W/up"
+    wait_for test -e "$W/up"
     kill -STOP "$BOX_PID"
     touch "$W/begin"
-    wait_long test -e "$W/flooded"
+    wait_for test -e "$W/flooded"
     kill -CONT "$BOX_PID"
     touch "$W/go"
     wait "$BOX_PID"
@@ -143,10 +132,10 @@ assert 10 <= len(json.load(open(sys.argv[1]))["violations"]) <= 512' "$X/r.json"
     watch "$O"
     start_box -- sh -c 'echo >up; while [ ! -e begin ]; do sleep 0.02; done; "$1" write "$2" x >answer; echo >after' \
         sh "$PAYLOAD" "$O/f" 2>"$X/said"
-    wait_long test -e "$W/up"
+    wait_for test -e "$W/up"
     init=$(init_of)
     kill -STOP "$init"
-    wait_long grep -q '^State:.T' "/proc/$init/status"
+    wait_for grep -q '^State:.T' "/proc/$init/status"
     touch "$W/begin"
     sleep 0.3 # the time that it takes to see that nothing happens
     [ ! -e "$W/answer" ]

@@ -220,11 +220,11 @@ threading.Thread(target=pump, args=(c, u), daemon=True).start(); pump(u, c)" &
 @test "A116 what listens inside is reached from nowhere else" {
     start_box "${ALLOW[@]}" -- /usr/bin/python3 -c '
 import socket, time
-s = socket.socket(); s.bind(("0.0.0.0", 0)); s.listen()
-open("port", "w").write(str(s.getsockname()[1]) + "\n"); time.sleep(600)'
-    wait_for test -s "$W/port"
-    [ "$(in_net "$PAYLOAD" inet tcp 127.0.0.1 "$(cat "$W/port")")" = ECONNREFUSED ]
-    [ "$("$PAYLOAD" inet tcp 127.0.0.1 "$(cat "$W/port")")" = ECONNREFUSED ]
+s = socket.socket(); s.bind(("0.0.0.0", 21733)); s.listen()
+open("up", "w").write("up\n"); time.sleep(600)'
+    wait_for test -s "$W/up"
+    [ "$(in_net "$PAYLOAD" inet tcp 127.0.0.1 21733)" = ECONNREFUSED ]
+    [ "$("$PAYLOAD" inet tcp 127.0.0.1 21733)" = ECONNREFUSED ]
     # Nor are the proxy's own ports those of the host.
     [ "$(in_net "$PAYLOAD" inet tcp 127.0.0.1 3128)" = ECONNREFUSED ]
 }

@@ -171,21 +171,23 @@ static void decisions_have_names(void **state)
 
 static void without_memory_it_is_escalated(void **state)
 {
-    static const char *const texts[] = { "ls -la && echo hi", "bash -c 'ls; pwd'", "rm -rf build",
-                                         "find . -exec cat {} +", "ls | xargs cat" };
+    static const char *const texts[] = { "ls -la && echo hi", "bash -c 'ls; pwd'",
+                                         "rm -rf build",      "find . -exec cat {} +",
+                                         "ls | xargs cat",    "ls | cat; echo 'x" };
     static const struct ruleset_config config = { .home = NULL };
     _ruleset_ struct ruleset *rules = NULL;
 
     (void)state;
     assert_int_equal(ruleset_new(&config, &rules, NULL), ABX_OK);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        for (size_t limit = 0; limit < 4096; limit += 16) {
+        for (size_t limit = 0; limit < ((size_t)64 << 10); limit += limit < 4096 ? 16 : 512) {
             struct arena arena;
             struct verdict v;
 
             arena_init(&arena, limit);
             judge_text(rules, texts[i], strlen(texts[i]), NULL, &arena, &v);
-            assert_true(v.decision >= DECISION_ESCALATED);
+            const bool enough = v.decision < DECISION_ESCALATED;
+            assert_true(!enough || (limit >= 4096 && i < ARRAY_LEN(texts) - 1));
             arena_done(&arena);
         }
     }
@@ -238,6 +240,79 @@ static void a_danger_far_behind_is_found(void **state)
     judge(&j, text);
     assert_int_equal(j.v.decision, DECISION_FORBIDDEN);
     free(text);
+}
+
+/* Text that no shell would take is cut where operators are; guesses are bounded, too. */
+static void guesses_reach_so_far_and_no_further(void **state)
+{
+    static const struct {
+        const char *piece;
+        size_t times;
+        const char *end;
+        enum decision decision;
+    } rows[] = {
+        { "x; ", 1000, "rm -rf / '", DECISION_FORBIDDEN },
+        { "x; ", 1100, "rm -rf / '", DECISION_ESCALATED }, /* more pieces than are looked at */
+        { "x ", 1000, "; rm -rf / '", DECISION_FORBIDDEN },
+        { "rm -rf x ", 300, "/ '", DECISION_ESCALATED }, /* more words */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char *text = repeat(rows[i].piece, rows[i].times, rows[i].end);
+        _judged_ struct judged j;
+
+        judge(&j, text);
+        if (j.v.decision != rows[i].decision)
+            fail_msg("row %zu: %s", i, decision_name(j.v.decision));
+        free(text);
+    }
+}
+
+static void words_with_operators_are_guessed_at_so_far(void **state)
+{
+    static const char *argv[2 * 1100 + 3];
+    _judged_ struct judged j;
+
+    (void)state;
+    judge(&j, "ls");
+    for (size_t pipes = 1000; pipes <= 1100; pipes += 100) {
+        const size_t count = 2 * pipes + 3;
+
+        for (size_t i = 0; i < 2 * pipes; i++)
+            argv[i] = i % 2 ? "|" : "ls";
+        argv[count - 3] = "rm";
+        argv[count - 2] = "-rf";
+        argv[count - 1] = "/";
+        judge_argv(j.rules, argv, count, NULL, &j.arena, &j.v);
+        assert_int_equal(j.v.decision == DECISION_FORBIDDEN, pipes == 1000);
+    }
+}
+
+static void only_what_starts_itself_twice_is_a_bomb(void **state)
+{
+    static const struct {
+        const char *text;
+        enum decision decision;
+    } rows[] = {
+        { "f() { f | f & }; f '", DECISION_FORBIDDEN },
+        { "f ( ) { x f; f|f&}; f '", DECISION_FORBIDDEN },
+        { "f() { f; }; f '", DECISION_ESCALATED },
+        { "f() { f | g; }; f '", DECISION_ESCALATED },
+        { "f() f|f '", DECISION_ESCALATED },
+        { "f() { '", DECISION_ESCALATED },
+        { "() { | } '", DECISION_ESCALATED },
+        { "f( '", DECISION_ESCALATED },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _judged_ struct judged j;
+
+        judge(&j, rows[i].text);
+        if (j.v.decision != rows[i].decision)
+            fail_msg("%s: %s", rows[i].text, decision_name(j.v.decision));
+    }
 }
 
 /* Ticks for one verdict. What the rules do is not among the steps that the reader counts. */
@@ -344,6 +419,9 @@ int main(void)
         cmocka_unit_test(what_is_too_deep_is_escalated),
         cmocka_unit_test(a_text_above_the_limit_is_escalated),
         cmocka_unit_test(a_danger_far_behind_is_found),
+        cmocka_unit_test(guesses_reach_so_far_and_no_further),
+        cmocka_unit_test(words_with_operators_are_guessed_at_so_far),
+        cmocka_unit_test(only_what_starts_itself_twice_is_a_bomb),
         cmocka_unit_test(the_rules_take_linear_time),
         cmocka_unit_test(different_commands_have_different_keys),
     };

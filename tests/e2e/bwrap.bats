@@ -10,9 +10,9 @@ load ../lib/e2e
 
 setup() {
     if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "not run as root"
+        skip "root: not run as root"
     fi
-    [ -x /usr/bin/bwrap ] || skip "bubblewrap is not installed"
+    [ -x /usr/bin/bwrap ] || skip "bwrap: not installed"
     fixture "$FIX/t$BATS_TEST_NUMBER"
     OPTIONS+=(--backend bwrap)
     [ "$WHO" != root ] || OPTIONS+=(--set fallbackPolicy=warn)
@@ -20,7 +20,7 @@ setup() {
 
 # with_bwrap FILE [OPTION…]: a box on a host where that is /usr/bin/bwrap; $FIX/bwrap is the real one.
 with_bwrap() {
-    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    [ "$(id -u)" -eq 0 ] || skip "root: mounting needs it"
     local file=$1
     shift
     cp -p /usr/bin/bwrap "$FIX/bwrap"
@@ -82,7 +82,7 @@ caught() {
 }
 
 @test "root is refused under strict, with what it would lose; under warn that is said" {
-    [ "$WHO" = root ] || skip "for root only"
+    [ "$WHO" = root ] || skip "root: this is about it"
     run box --set fallbackPolicy=strict -- true
     echo "$output"
     [ "$status" -eq 125 ]
@@ -307,7 +307,7 @@ no_placeholder() {
 }
 
 @test "no bubblewrap, one that is too old, and one that others can change are refused" {
-    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    [ "$(id -u)" -eq 0 ] || skip "root: mounting needs it"
     run with_bwrap /dev/null -- true
     echo "$output"
     [ "$status" -eq 125 ]
@@ -341,8 +341,8 @@ no_placeholder() {
 }
 
 @test "where only a setuid bubblewrap may make namespaces, auto finds it" {
-    [ "$(id -u)" -eq 0 ] || skip "a setuid program needs root"
-    [ "$WHO" = user ] || skip "root needs no setuid program"
+    [ "$(id -u)" -eq 0 ] || skip "root: a setuid program needs it"
+    [ "$WHO" = user ] || skip "user: root needs no setuid program"
     cp /usr/bin/bwrap "$FIX/setuid"
     chmod 4755 "$FIX/setuid"
     cp "$ABX_BUILD/tests/ladder" "$FIX/bin/ladder"
@@ -366,7 +366,7 @@ no_placeholder() {
 }
 
 @test "the printed command works when it is pasted" {
-    [ "$WHO" = user ] || skip "once is enough"
+    [ "$WHO" = user ] || skip "user: once is enough"
     echo 'cat "$D/s"; echo x >"$O/f"; echo ran >ran; touch /usr/x; ls /run' >"$W/script"
     own "$W"
     (cd "$W" && as_who "$BOX" plan --format bwrap "${OPTIONS[@]}" --env D="$D" --env O="$O" -- sh script) >"$X/command"

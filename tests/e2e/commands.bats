@@ -140,7 +140,7 @@ END
 }
 
 @test "blocking the shell does not recurse, and what it really is keeps working" {
-    [ "$(readlink -f /bin/sh)" != /bin/sh ] || skip "sh is no link here"
+    [ "$(readlink -f /bin/sh)" != /bin/sh ] || skip "sh_link: sh is none here"
     local real
     real=$(readlink -f /bin/sh)
     run box --cmd sh=false --cmd basename=false -- sh -c 'echo ran'

@@ -5,6 +5,9 @@
 # command never runs, the error names a step, nothing is left. A sweep goes on well beyond the first
 # run that passes, so that a fault which is swallowed in the middle shows as a run that passes too early.
 
+# A sweep is several hundred runs.
+BATS_TEST_TIMEOUT=$((${BATS_TEST_TIMEOUT:-60} * 5))
+
 setup() {
     # shellcheck source=tests/lib/life.bash
     . "$ABX_SOURCE/tests/lib/life.bash"

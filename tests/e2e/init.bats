@@ -70,7 +70,7 @@ END
     run typed claud claude '' '*.pem'
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output == *"1/3"*"allowed are"*"1/3"*"2/3"*"[@npm]"*"3/3"* ]]
+    [[ $output == *"1/3"*"did you mean claude?"*"1/3"*"2/3"*"[@npm]"*"3/3"* ]]
     grep -qF '"profile": "claude"' "$W/.agentbox.jsonc"
     grep -qF '["@npm"]' "$W/.agentbox.jsonc"
     grep -qF '["*.pem"]' "$W/.agentbox.jsonc"

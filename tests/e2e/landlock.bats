@@ -101,6 +101,18 @@ P
     [ "$(readlink "$W/link")" = a ]
 }
 
+@test "a directory above the workspace that cannot be listed, as /home often is, does not close the workspace" {
+    bare
+    chmod 711 "$T"
+    ! is_other || chown root: "$T"
+    chmod 755 "$W"
+    run inside 'cat sub/file "$D/s"; echo more >>sub/file; echo x >"$O/f"'
+    echo "$output"
+    [[ $output == work* && $output != *"$SECRET"* ]]
+    [ "$(cat "$W/sub/file")" = $'work\nmore' ]
+    [ "$(cat "$O/f")" = outside ]
+}
+
 @test "the host's /tmp, /dev/shm and /run are closed" {
     bare
     local place file

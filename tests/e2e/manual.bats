@@ -21,7 +21,15 @@ pages() {
 
 # The page as text, without escapes.
 text_of() {
-    sed 's/\\f[BIR]//g; s/\\(aq/'\''/g; s/\\(ti/~/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\e/\\/g; s/\\-/-/g' "$ABX_BUILD/$1"
+    sed 's/\\f[BIR]//g; s/\\&//g; s/\\(aq/'\''/g; s/\\(ti/~/g; s/\\(ga/`/g; s/\\(ha/^/g; s/\\e/\\/g; s/\\-/-/g' "$ABX_BUILD/$1"
+}
+
+@test "examples stand before the options" {
+    local page
+    for page in $(pages); do
+        [[ $page != *.1 ]] || ! grep -q '^\.SH EXAMPLES' "$page" ||
+            [ "$(grep -E '^\.SH (EXAMPLES|OPTIONS|COMMANDS)' "$page" | head -1)" = ".SH EXAMPLES" ] || { echo "$page"; false; }
+    done
 }
 
 @test "every page renders without a word from mandoc" {

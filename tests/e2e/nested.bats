@@ -203,7 +203,7 @@ levels() {
 }
 
 @test "with allowNestedNamespaces an inner run is native again, three levels deep" {
-    [ "$WHO" = user ] || skip "root's /proc is read-only: its inner runs have Landlock"
+    [ "$WHO" = user ] || skip "user: root's /proc is read-only: its inner runs have Landlock"
     mkdir "$W/a" "$W/b"
     echo a >"$W/a/f"
     own "$W"
@@ -219,7 +219,7 @@ levels() {
 }
 
 @test "with allowNestedNamespaces the outer masks stay locked" {
-    [ "$WHO" = user ] || skip "root's /proc is read-only: no user namespace can be given its ids"
+    [ "$WHO" = user ] || skip "user: root's /proc is read-only: no user namespace can be given its ids"
     mkdir "$W/a"
     echo a >"$W/a/f"
     own "$W"

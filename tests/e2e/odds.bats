@@ -16,13 +16,6 @@ in_mounts() {
     AS=("${as[@]}" unshare -Urm sh -c "$1"$'\nexec "$@"' "$T")
 }
 
-# As long as a test may take: how fast a machine is, is not the question.
-wait_for() {
-    until "$@"; do
-        sleep 0.02
-    done
-}
-
 # works_or_refuses [OPTION…]: the command has run within its fences, or it has not run at all and the
 # program has said why.
 works_or_refuses() {
@@ -83,7 +76,7 @@ works() {
 }
 
 @test "no descriptors: from four to as many as are needed" {
-    [ -z "${ABX_SANITIZED:-}" ] || skip "a sanitizer's run-time opens files of its own"
+    [ -z "${ABX_SANITIZED:-}" ] || skip "sanitizers: their run-time opens files of its own"
     local n worked=0
     for n in $(seq 4 24) 32 48 64 96 128; do
         BOX=$X/limited

@@ -135,7 +135,7 @@ t = threading.Thread(target=lambda: print(1)); t.start(); t.join()"'
 }
 
 @test "dangerous calls of x86 are refused" {
-    [ "$(uname -m)" = x86_64 ] || skip "another CPU"
+    [ "$(uname -m)" = x86_64 ] || skip "x86_64: another CPU"
     refused EPERM sys iopl 3
     refused EPERM sys ioperm 0x80 1 1
     refused ENOSYS sys modify_ldt 0 %16 16

@@ -124,11 +124,7 @@ assert profiles == {"aider", "claude", "codex", "cursor-agent", "gemini", "openc
     printf '127.0.0.1 pypi.org files.pythonhosted.org other.test\n' >"$X/hosts"
     as_who "$BOX" proxy --no-config --json --hosts-file "$X/hosts" --allow-domain @pypi >"$X/out" 3>&- &
     started+=("$!")
-    local i
-    for ((i = 0; i < 500; i++)); do
-        ! grep -q listening "$X/out" || break
-        sleep 0.02
-    done
+    wait_for grep -q listening "$X/out"
     port=$(sed -n 's/.*"port":\([0-9]*\).*/\1/p' "$X/out" | head -1)
     # Allowed by name; then the address is loopback's, which no name leads to.
     run curl -sS --max-time 20 -x "http://127.0.0.1:$port" http://pypi.org/

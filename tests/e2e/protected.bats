@@ -155,7 +155,39 @@ cannot_make() {
     inside 'ls -A >/dev/null'
     diff <(list_workspace) - <<<"$before"
     find "$H" -type f -o -type s
-    [ -z "$(find "$H" -type s)" ]
+    [ -z "$(find "$H" -type s ! -path '*/held/spare')" ]
+}
+
+@test "placeholders are links to a socket that the registry keeps" {
+    local spare=$H/.local/state/agentbox/held/spare round
+    for round in 1 2; do
+        mkfifo "$X/gate$round"
+        own "$X"
+        start_box -c "echo up >up$round; read -r _ <$X/gate$round"
+        wait_for test -s "$W/up$round"
+        [ "$W/.mcp.json" -ef "$spare" ]
+        [ "$W/.vscode" -ef "$spare" ]
+        echo go >"$X/gate$round"
+        wait "$BOX_PID"
+        [ "$(stat -c '%F %a %h' "$spare")" = "socket 0 1" ]
+    done
+}
+
+@test "who shares a directory with a run cannot make its placeholders stay, nor spoil the next" {
+    local spare=$H/.local/state/agentbox/held/spare i
+    mkfifo "$X/gate"
+    own "$X"
+    start_box -c "echo up >up; read -r _ <$X/gate"
+    wait_for test -s "$W/up"
+    box --set filesystem.autoProtectDangerousFiles=false -- chmod 777 "$W/.mcp.json"
+    [ "$(stat -c %a "$W/.vscode")" = 777 ]
+    echo go >"$X/gate"
+    wait "$BOX_PID"
+    for i in "${ABSENT[@]}"; do
+        [ ! -e "$W/$i" ]
+    done
+    inside 'ls -A >/dev/null'
+    [ "$(stat -c '%F %a %h' "$spare")" = "socket 0 1" ]
 }
 
 @test "placeholders of a running box are empty, without permissions, and go with it" {

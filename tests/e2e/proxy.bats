@@ -45,16 +45,6 @@ usual() {
     proxy --allow-domain ok.test --allow-domain '*.wild.test' --allow-domain 127.0.0.5 "$@"
 }
 
-wait_for() {
-    local i
-    for ((i = 0; i < 500; i++)); do
-        ! "$@" || return 0
-        sleep 0.02
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
-
 get() {
     curl -sS --max-time 15 -x "$URL" "$@"
 }

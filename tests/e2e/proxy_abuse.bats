@@ -40,16 +40,6 @@ teardown() {
     fi
 }
 
-wait_for() {
-    local i
-    for ((i = 0; i < 1500; i++)); do
-        ! "$@" || return 0
-        sleep 0.02
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
-
 # abuse KIND COUNT: returns when all of them are at it.
 abuse() {
     python3 "$BATS_TEST_DIRNAME/../lib/proxy_abuse.py" "$1" "$2" "$P" "$HTTP" >"$OUT.$1" 2>&1 3>&- &

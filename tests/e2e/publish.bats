@@ -23,18 +23,18 @@ PY
     own "$W"
 }
 
+# Not of those numbers that the kernel gives out: it stays free.
 free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-wait_for() {
-    local i
-    for ((i = 0; i < 1000; i++)); do
-        ! "$@" || return 0
-        sleep 0.02
-    done
-    echo "waited in vain for: $*"
-    return 1
+    python3 -c '
+import random, socket
+while True:
+    port = random.randrange(20000, 32000)
+    try:
+        socket.socket().bind(("127.0.0.1", port))
+    except OSError:
+        continue
+    print(port)
+    break'
 }
 
 # ask PORT TEXT: the answer of what listens on the host's port.

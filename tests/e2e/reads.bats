@@ -23,9 +23,9 @@ fuse_device() {
 
 need_fuse() {
     lacks bwrap "that its masks tell nobody"
-    [ -c /dev/fuse ] || skip "no /dev/fuse"
+    [ -c /dev/fuse ] || skip "fuse: no /dev/fuse"
     fuse_device
-    "${AS[@]}" sh -c ': <>/dev/fuse' 2>/dev/null || skip "/dev/fuse cannot be opened"
+    "${AS[@]}" sh -c ': <>/dev/fuse' 2>/dev/null || skip "fuse: /dev/fuse cannot be opened"
 }
 
 reads() {
@@ -241,7 +241,7 @@ answered"
     if [ "$(id -u)" -eq 0 ]; then
         fuse_device hidden
     elif : <>/dev/fuse; then
-        skip "the device is there"
+        skip "no_fuse: the device is there"
     fi 2>/dev/null
     expect "$(records -- cat "$D/s")" ""
     [ "$(field reads)" = unreported ]

@@ -36,6 +36,8 @@ ABX_SOURCE=${ABX_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 ABX_BUILD=${ABX_BUILD:-$ABX_SOURCE/build}
 # shellcheck source=tests/lib/need.bash
 . "$ABX_SOURCE/tests/lib/need.bash"
+# shellcheck source=tests/lib/wait.bash
+. "$ABX_SOURCE/tests/lib/wait.bash"
 WHO=${ABX_AS:-user}
 USER_ID=1001
 SECRET=the-hidden-canary
@@ -271,16 +273,6 @@ untouched() {
 }
 
 # ---- processes and sockets of the host ---------------------------------------------------------
-
-wait_for() {
-    local i
-    for ((i = 0; i < 300; i++)); do
-        ! "$@" || return 0
-        sleep 0.01
-    done
-    echo "waited in vain for: $*"
-    return 1
-}
 
 victim() {
     "${AS[@]}" HOST_CANARY="$SECRET" sleep 600 >/dev/null 2>&1 3>&- &

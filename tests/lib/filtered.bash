@@ -44,13 +44,7 @@ setup_file() {
         exec python3 "$1" serve "$0" known' "$NET" "$ABX_SOURCE/tests/lib/proxy_peers.py" >"$NET/out" 2>&1 3>&- &
     PEERS=$!
     export PEERS
-    local i
-    for ((i = 0; i < 500; i++)); do
-        [ ! -s "$NET/ports" ] || return 0
-        sleep 0.02
-    done
-    cat "$NET/out" >&2
-    return 1
+    wait_for_ports "$NET/ports" "$NET/out"
 }
 
 teardown_file() {

@@ -25,7 +25,8 @@ static struct {
     struct watch_msg told;
     struct watch_counts counts;
     unsigned told_count, counts_count;
-    bool deaf; /* the host does not read */
+    bool deaf;   /* the host does not read */
+    int refuses; /* what becomes of descriptors that are given; 0: they are taken */
 } monitor = { .given = -1 };
 
 #define MONITOR_MEMORY UINT64_C(0x10000)
@@ -75,6 +76,8 @@ long notify_replace(int listener, const struct notice *n, int fd, uint32_t place
     (void)listener;
     (void)n;
     (void)cloexec;
+    if (monitor.refuses)
+        return -monitor.refuses;
     if (monitor.given >= 0)
         (void)close(monitor.given);
     monitor.given = dup(fd);

@@ -3,6 +3,9 @@
 # What the tests of the proxy share: names and servers on loopback (proxy_peers.py), for all tests of
 # a file. The file writes $DIR/hosts and $DIR/resolv between the two calls.
 
+# shellcheck source=tests/lib/wait.bash
+. "$BATS_TEST_DIRNAME/../lib/wait.bash"
+
 # peers_dir NAME: the directory of the file, $DIR.
 peers_dir() {
     DIR=$(mktemp -d "/var/tmp/$1.XXXXXX")
@@ -11,16 +14,10 @@ peers_dir() {
 
 # The servers; their ports are in $DIR/ports by then.
 peers_start() {
-    local i
     python3 "$BATS_TEST_DIRNAME/../lib/proxy_peers.py" serve "$DIR" >"$DIR/peers.out" 2>&1 3>&- &
     PEERS=$!
     export PEERS
-    for ((i = 0; i < 500; i++)); do
-        [ ! -s "$DIR/ports" ] || return 0
-        sleep 0.02
-    done
-    cat "$DIR/peers.out" >&2
-    return 1
+    wait_for_ports "$DIR/ports" "$DIR/peers.out"
 }
 
 teardown_file() {

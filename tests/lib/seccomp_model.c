@@ -109,6 +109,8 @@ static bool model_init(unsigned action, const struct seccomp_options *o, uint32_
 {
     const bool named = o->named;
 
+    if (action == SECCOMP_INIT_CLONE)
+        return a0 == MODEL_THREAD;
     if (action == SECCOMP_INIT_IOCTL)
         return a1 == TIOCGPGRP || a1 == TIOCSPGRP || a1 == SECCOMP_IOCTL_NOTIF_RECV ||
                a1 == SECCOMP_IOCTL_NOTIF_SEND ||
@@ -140,6 +142,7 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
         return allow_if(o->nested || !(a0 & ~(uint32_t)MODEL_UNSHARE));
     case SECCOMP_IOCTL:
         return allow_if(a1 != TIOCSTI && a1 != TIOCLINUX && a1 != TIOCCONS && a1 != TIOCSETD);
+    case SECCOMP_INIT_CLONE:
     case SECCOMP_INIT_IOCTL:
     case SECCOMP_INIT_OPENAT:
     case SECCOMP_INIT_CONNECT:
@@ -475,6 +478,9 @@ static void oracle_row(struct oracle *o, unsigned action)
         return add_rule(o, nested ? yes : SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_CLONE:
         RULE_LIST(o, 0, MODEL_NAMESPACES, yes, nested ? yes : no, 0);
+        return;
+    case SECCOMP_INIT_CLONE:
+        RULE_LIST(o, 0, UINT32_MAX, yes, no, MODEL_THREAD);
         return;
     case SECCOMP_UNSHARE:
         RULE_LIST(o, 0, ~(uint32_t)MODEL_UNSHARE, yes, nested ? yes : no, 0);

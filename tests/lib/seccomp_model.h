@@ -12,6 +12,7 @@
 #define MODEL_NAMESPACES                                                                           \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
      CLONE_NEWNET)
+#define MODEL_THREAD MODEL_UNSHARE /* what pid 1 may make: a thread that shares all of these */
 #define MODEL_UNSHARE                                                                              \
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM)
 

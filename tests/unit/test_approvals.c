@@ -100,6 +100,28 @@ static void a_record_counts_only_if_it_reads_exactly_right(void **state)
     arena_done(&arena);
 }
 
+/* A directory in its place: no record, and nothing that could be removed. */
+static void a_trust_that_cannot_be_taken_back_is_told(const char *const *dirs,
+                                                      const uint8_t digest[SHA256_BYTES])
+{
+    static const char project[] = "/q/.agentbox.json";
+    uint8_t of_path[SHA256_BYTES];
+    char hex[SHA256_HEX_BYTES], path[256];
+    abx_error *e = NULL;
+    bool was = true;
+
+    sha256(project, strlen(project), of_path);
+    sha256_hex(of_path, hex);
+    (void)snprintf(path, sizeof path, "%s/trust/%s", dirs[0], hex);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_false(trust_is_given(dirs, project, digest));
+    assert_int_equal(trust_take(dirs, project, &was, &e), ABX_E_IO);
+    assert_true(was); /* not written */
+    assert_string_equal(abx_error_subject(e), dirs[0]);
+    abx_error_free(e);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static void a_record_that_cannot_be_kept_is_told(void **state)
 {
     const struct case_state *s = *state;
@@ -123,6 +145,7 @@ static void a_record_that_cannot_be_kept_is_told(void **state)
     assert_int_equal(trust_take(dirs, "/p/.agentbox.json", &was, NULL), ABX_OK);
     assert_false(was);
     assert_int_equal(trust_give(none, "/p/.agentbox.json", digest, NULL), ABX_E_IO);
+    a_trust_that_cannot_be_taken_back_is_told(dirs, digest);
 
     /* What a writer of the same thread left when it was killed is replaced; a name has an end. */
     int dir = open(s->api.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -2,6 +2,8 @@
 /* Configuration files: which are read, and which are refused for what they are. */
 #include "lib/tree.h"
 
+#include <sys/resource.h>
+
 #include "probe/configfiles.h"
 
 static int32_t find(struct tree *t, const char *cwd, const char *file,
@@ -119,14 +121,96 @@ static void a_file_by_its_name_has_to_be_one(void **state)
     obey_permissions(false);
 }
 
+static void looking_that_fails_is_no_absence(void **state)
+{
+    struct tree *t = *state;
+    struct configfile files[CONFIGFILES_COUNT];
+    struct rlimit had, none;
+
+    make_file(t, "/home/xdg/agentbox/config.json", "{}");
+    assert_int_equal(chmod(at(t, "/home/xdg"), 0), 0);
+    setenv("XDG_CONFIG_HOME", at(t, "/home/xdg"), 1);
+    obey_permissions(true);
+    refused(t, NULL, "look for configuration in '", "");
+    obey_permissions(false);
+    assert_int_equal(chmod(at(t, "/home/xdg"), 0700), 0);
+    unsetenv("XDG_CONFIG_HOME");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &had), 0);
+    none = had;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0); /* what is open stays */
+    const int32_t of_own = find(t, NULL, NULL, files, NULL);
+    const int32_t of_other = find(t, at(t, "/home/w"), NULL, files, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &had), 0);
+    assert_int_equal(of_own, ABX_E_CONFIG);
+    assert_int_equal(of_other, ABX_E_IO);
+    assert_int_equal(find(t, NULL, NULL, files, NULL), ABX_OK);
+}
+
+static void the_search_ends_where_others_can_write(void **state)
+{
+    struct tree *t = *state;
+    struct configfile files[CONFIGFILES_COUNT];
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.agentbox.json", "{}");
+    make_dir(t, "/home/w/open/in");
+    assert_int_equal(find(t, "open/in", NULL, files, NULL), ABX_OK);
+    assert_non_null(of(files, ORIGIN_PROJECT)->text);
+    assert_int_equal(chmod(at(t, "/home/w/open"), 0777), 0);
+    assert_int_equal(find(t, "open/in", NULL, files, NULL), ABX_OK);
+    assert_null(of(files, ORIGIN_PROJECT)->text);
+}
+
+/* A file further up would not count: whoever makes a deep directory must not gain by it. */
+static void what_lies_too_deep_is_refused(void **state)
+{
+    struct tree *t = *state;
+    struct configfile files[CONFIGFILES_COUNT];
+    const char *path = "/home/w";
+    abx_error *err = NULL;
+
+    make_git(t, "/home/w/.git");
+    for (int i = 1; i < CONFIGFILES_MAX_DEPTH; i++)
+        path = arena_printf(&t->arena, "%s/d", path);
+    make_dir(t, path);
+    make_file(t, "/home/w/.agentbox.json", "{}");
+    assert_int_equal(find(t, at(t, path), NULL, files, NULL), ABX_OK);
+    assert_non_null(of(files, ORIGIN_PROJECT)->text);
+    path = arena_printf(&t->arena, "%s/d", path);
+    make_dir(t, path);
+    assert_int_equal(find(t, at(t, path), NULL, files, &err), ABX_E_CONFIG);
+    assert_non_null(strstr(abx_error_message(err), "directories deep"));
+    assert_string_equal(abx_error_subject(err), at(t, path));
+    assert_non_null(strstr(abx_error_hint(err), "--config"));
+    abx_error_free(err);
+}
+
+static void a_name_needs_a_directory_that_is_there(void **state)
+{
+    struct tree *t = *state;
+    const char *name = "untouched";
+    abx_error *err = NULL;
+
+    assert_int_equal(configfiles_name(NULL, "w/..", &t->arena, &name, NULL), ABX_E_CONFIG);
+    make_dir(t, "/home/gone");
+    assert_int_equal(chdir(at(t, "/home/gone")), 0);
+    assert_int_equal(rmdir(at(t, "/home/gone")), 0);
+    assert_int_equal(configfiles_name(NULL, "x.json", &t->arena, &name, &err), ABX_E_CONFIG);
+    assert_non_null(strstr(abx_error_message(err), "find configuration 'x.json'"));
+    assert_string_equal(name, "untouched");
+    abx_error_free(err);
+}
+
 static void without_memory_no_file_is_left_out(void **state)
 {
     struct tree *t = *state;
     struct configfile files[CONFIGFILES_COUNT], one;
-    const struct configfiles_request request = { 0 };
+    const struct configfiles_request request = { .cwd = "in/side" };
     size_t wanting = 0;
 
     make_git(t, "/home/w/.git");
+    make_dir(t, "/home/w/in/side");
     make_file(t, "/home/w/.agentbox.json", "{}");
     make_file(t, "/home/.config/agentbox/config.json", "{}");
     for (size_t limit = 0;; limit += 16) {
@@ -134,9 +218,12 @@ static void without_memory_no_file_is_left_out(void **state)
 
         arena_init(&arena, limit);
         int32_t found = configfiles_find(&request, &arena, files, NULL);
+        const char *name = NULL;
+        int32_t named = configfiles_name("in", "../x", &arena, &name, NULL);
+        assert_true(named == ABX_OK ? str_eq(name, at(t, "/home/w/x")) : named == ABX_E_NOMEM);
         int32_t read = configfiles_read("/", at(t, "/home/w/.agentbox.json"), ORIGIN_PROJECT,
                                         &arena, &one, NULL);
-        if (found == ABX_OK && read == ABX_OK)
+        if (found == ABX_OK && read == ABX_OK && named == ABX_OK)
             break;
         assert_true(found == ABX_E_NOMEM || of(files, ORIGIN_PROJECT)->text);
         assert_true(found == ABX_E_NOMEM || of(files, ORIGIN_GLOBAL)->text);
@@ -152,6 +239,10 @@ int main(void)
         TEST(the_nearest_project_and_the_users_own_are_found),
         TEST(what_is_no_file_of_ours_is_refused),
         TEST(a_file_by_its_name_has_to_be_one),
+        TEST(looking_that_fails_is_no_absence),
+        TEST(the_search_ends_where_others_can_write),
+        TEST(what_lies_too_deep_is_refused),
+        TEST(a_name_needs_a_directory_that_is_there),
         TEST(without_memory_no_file_is_left_out),
     };
 

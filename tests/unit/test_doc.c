@@ -269,16 +269,16 @@ static void plain_yaml_words_are_texts(void **state)
 static void yaml_beyond_plain_data_is_refused(void **state)
 {
     (void)state;
-    expect_problem(DOC_YAML, LEN("a: &x 1\n"), 1, 4, "an anchor");
-    expect_problem(DOC_YAML, LEN("a: &x [1]\n"), 1, 4, "an anchor");
-    expect_problem(DOC_YAML, LEN("a: 1\nb: *x\n"), 2, 4, "an alias");
-    expect_problem(DOC_YAML, LEN("a: 1\n*x : 2\n"), 2, 1, "an alias");
-    expect_problem(DOC_YAML, LEN("a: !!str 1\n"), 1, 4, "a tag");
-    expect_problem(DOC_YAML, LEN("a: ! 1\n"), 1, 4, "a tag");
-    expect_problem(DOC_YAML, LEN("a: !x {b: 1}\n"), 1, 4, "a tag");
-    expect_problem(DOC_YAML, LEN("a:\n  <<: {b: 1}\n"), 2, 3, "a merge key");
-    expect_problem(DOC_YAML, LEN("%YAML 1.1\n---\na: 1\n"), 1, 1, "a directive");
-    expect_problem(DOC_YAML, LEN("%TAG ! tag:x,2000:\n---\na: 1\n"), 1, 1, "a directive");
+    expect_problem(DOC_YAML, LEN("a: &x 1\n"), 1, 4, "anchors (&name)");
+    expect_problem(DOC_YAML, LEN("a: &x [1]\n"), 1, 4, "anchors (&name)");
+    expect_problem(DOC_YAML, LEN("a: 1\nb: *x\n"), 2, 4, "aliases (*name)");
+    expect_problem(DOC_YAML, LEN("a: 1\n*x : 2\n"), 2, 1, "aliases (*name)");
+    expect_problem(DOC_YAML, LEN("a: !!str 1\n"), 1, 4, "tags (!name)");
+    expect_problem(DOC_YAML, LEN("a: ! 1\n"), 1, 4, "tags (!name)");
+    expect_problem(DOC_YAML, LEN("a: !x {b: 1}\n"), 1, 4, "tags (!name)");
+    expect_problem(DOC_YAML, LEN("a:\n  <<: {b: 1}\n"), 2, 3, "merge keys (<<)");
+    expect_problem(DOC_YAML, LEN("%YAML 1.1\n---\na: 1\n"), 1, 1, "directives (%)");
+    expect_problem(DOC_YAML, LEN("%TAG ! tag:x,2000:\n---\na: 1\n"), 1, 1, "directives (%)");
     expect_problem(DOC_YAML, LEN("a: 1\n---\nb: 2\n"), 2, 1, "a second document");
     expect_problem(DOC_YAML, LEN("a: 1\na: 2\n"), 2, 1, "there twice");
     expect_problem(DOC_YAML, LEN("{a: 1, 'a': 2}"), 1, 8, "there twice");

@@ -180,6 +180,8 @@ static void what_has_no_equivalent_is_told_with_its_place(void **state)
     expect_note("{\"network\":{\"allowedDomains\":[\"localhost:1\"]}}", "is left out");
     expect_note("{\"credentials\":{\"envVars\":[{\"name\":\"T\",\"mode\":\"mask\"}]}}",
                 "not masked");
+    expect_note("{\"credentials\":{\"files\":[{\"path\":\"~/.netrc\",\"mode\":\"mask\"}]}}",
+                "is hidden, not masked");
     expect_note("{\"docker\":false,\"commands\":{}}", "the host's network is shared");
 }
 
@@ -250,6 +252,28 @@ static void values_of_another_type_are_refused(void **state)
         expect_refused(wrong[i], "");
 }
 
+/* "~bob" is nobody here: such a path covers nothing, and is passed on as it is written. */
+static void homes_of_others_cover_nothing(void **state)
+{
+    (void)state;
+    expect_part("{\"filesystem\":{\"allowWrite\":[\"~bob\"]}}", "\"ro\":[\".\"]");
+    expect_part("{\"filesystem\":{\"allowWrite\":[\".\",\"a\"],\"denyWrite\":[\"~bob\"]}}",
+                "\"rw\":[\".\",\"a\"]");
+}
+
+static void paths_that_no_kernel_takes_are_refused(void **state)
+{
+    static const char *const keys[] = { "allowWrite", "denyWrite", "denyRead", "allowRead" };
+    static char path[5000], text[6000];
+
+    (void)state;
+    memset(path, 'a', sizeof path - 1);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        (void)snprintf(text, sizeof text, "{\"filesystem\":{\"%s\":[\"%s\"]}}", keys[i], path);
+        expect_refused(text, "shorter than 4096 bytes");
+    }
+}
+
 static void too_many_paths_are_refused(void **state)
 {
     struct buf b;
@@ -294,6 +318,8 @@ int main(void)
         cmocka_unit_test(protection_that_would_be_lost_is_refused_for_a_run),
         cmocka_unit_test(wrong_texts_enter_nothing),
         cmocka_unit_test(values_of_another_type_are_refused),
+        cmocka_unit_test(homes_of_others_cover_nothing),
+        cmocka_unit_test(paths_that_no_kernel_takes_are_refused),
         cmocka_unit_test(too_many_paths_are_refused),
         cmocka_unit_test(agent_sandbox_keys_become_ours),
     };

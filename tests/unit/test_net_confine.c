@@ -80,6 +80,19 @@ static long try_tcp(void)
     return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
+static long try_unix(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+/* A bad address where it is let through. */
+static long try_filter(void)
+{
+    const unsigned set_mode_filter = 1;
+
+    return syscall(SYS_seccomp, set_mode_filter, 0, NULL);
+}
+
 static long try_pipe(void)
 {
     int fds[2];
@@ -116,15 +129,19 @@ static const struct {
     { "epoll", try_epoll, true },
 };
 
+/* Before foreign bytes may come, then without and with mitmProxy. */
+enum stage { FIRST, CLOSED, CLOSED_BUT_UNIX };
+
 /* 0: it worked; 1: EPERM; 2: something else; 3: could not be confined. */
-static int outcome(long (*attempt)(void))
+static int outcome(long (*attempt)(void), enum stage stage)
 {
     pid_t pid = fork();
     int status = 0;
 
     if (pid == 0) {
         (void)alarm(20);
-        if (confine_self(64).result < 0)
+        if (confine_self(64).result < 0 ||
+            (stage != FIRST && confine_more(stage == CLOSED_BUT_UNIX) < 0))
             _exit(3);
         long r = attempt();
         _exit(r >= 0 ? 0 : errno == EPERM ? 1 : 2);
@@ -138,17 +155,37 @@ static void only_sockets_and_the_loop_are_left(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        int got = outcome(cases[i].attempt);
+        for (enum stage stage = FIRST; stage <= CLOSED_BUT_UNIX; stage++) {
+            int got = outcome(cases[i].attempt, stage);
 
-        if (got != (cases[i].allowed ? 0 : 1))
-            fail_msg("%s: outcome %d", cases[i].name, got);
+            if (got != (cases[i].allowed ? 0 : 1))
+                fail_msg("%s, stage %d: outcome %d", cases[i].name, (int)stage, got);
+        }
     }
+}
+
+static void unix_sockets_are_left_to_mitm_proxy_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(outcome(try_unix, FIRST), 0);
+    assert_int_equal(outcome(try_unix, CLOSED), 1);
+    assert_int_equal(outcome(try_unix, CLOSED_BUT_UNIX), 0);
+}
+
+static void the_last_filter_is_the_last(void **state)
+{
+    (void)state;
+    assert_int_equal(outcome(try_filter, FIRST), 2);
+    assert_int_equal(outcome(try_filter, CLOSED), 1);
+    assert_int_equal(outcome(try_filter, CLOSED_BUT_UNIX), 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_sockets_and_the_loop_are_left),
+        cmocka_unit_test(unix_sockets_are_left_to_mitm_proxy_alone),
+        cmocka_unit_test(the_last_filter_is_the_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

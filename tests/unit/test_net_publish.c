@@ -38,7 +38,8 @@ static int unmake(void **state)
     return 0;
 }
 
-static int listen_at(int family, uint16_t *port)
+/* -1: the port is taken. Nobody else gets it as long as the socket is there. */
+static int bind_at(int family, uint16_t *port)
 {
     struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
@@ -47,10 +48,21 @@ static int listen_at(int family, uint16_t *port)
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     in.sin_port = in6.sin6_port = htons(*port);
-    assert_int_equal(bind(fd, at, len), 0);
-    assert_int_equal(listen(fd, 16), 0);
+    if (fd < 0 || bind(fd, at, len) < 0) {
+        close(fd);
+        return -1;
+    }
     assert_int_equal(getsockname(fd, at, &len), 0);
     *port = ntohs(family == AF_INET ? in.sin_port : in6.sin6_port);
+    return fd;
+}
+
+static int listen_at(int family, uint16_t *port)
+{
+    int fd = bind_at(family, port);
+
+    assert_true(fd >= 0);
+    assert_int_equal(listen(fd, 16), 0);
     return fd;
 }
 
@@ -66,14 +78,20 @@ static void *echo(void *arg)
     return NULL;
 }
 
-static void start_echo(int family, uint16_t *port)
+static void echo_on(int bound)
 {
     static int listeners[8];
     static unsigned count;
     pthread_t thread;
 
-    listeners[count] = listen_at(family, port);
+    assert_int_equal(listen(bound, 16), 0);
+    listeners[count] = bound;
     assert_int_equal(pthread_create(&thread, NULL, echo, &listeners[count++]), 0);
+}
+
+static void start_echo(int family, uint16_t *port)
+{
+    echo_on(listen_at(family, port));
 }
 
 /* So many of each family. */
@@ -183,19 +201,33 @@ static void who_comes_when_all_are_at_work_waits(void **state)
     close(fds[2]);
 }
 
+/* One port on both loopbacks; false: there is no IPv6, and *ret_6 is -1. */
+static bool bind_both(uint16_t *port, int *ret_4, int *ret_6)
+{
+    uint16_t any = 0;
+    int try = bind_at(AF_INET6, &any);
+
+    *ret_4 = *ret_6 = -1;
+    for (unsigned i = 0; i < 100 && (try >= 0 ? *ret_6 < 0 : *ret_4 < 0); i++) {
+        close(*ret_4);
+        *port = 0;
+        *ret_4 = bind_at(AF_INET, port);
+        *ret_6 = try >= 0 ? bind_at(AF_INET6, port) : -1;
+    }
+    close(try);
+    assert_true(*ret_4 >= 0 && (try < 0 || *ret_6 >= 0));
+    return try >= 0;
+}
+
 static void both_loopbacks_are_tried(void **state)
 {
-    const struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
     uint16_t inside = 0;
-    int try = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool has_ipv6 = try >= 0 && bind(try, (const struct sockaddr *)&at, sizeof at) == 0;
+    int other, server;
 
     (void)state;
-    if (try >= 0)
-        close(try);
-    if (!has_ipv6)
+    if (!bind_both(&inside, &other, &server))
         skip();
-    start_echo(AF_INET6, &inside);
+    echo_on(server);
     give_sockets(1);
     uint16_t outside = open_port(inside);
     for (unsigned i = 0; i < 3; i++) {
@@ -204,23 +236,25 @@ static void both_loopbacks_are_tried(void **state)
         exchange(fd);
         close(fd);
     }
+    close(other);
 }
 
 static void a_port_without_a_server_hangs_up_until_there_is_one(void **state)
 {
     uint16_t inside = 0;
-    int listener = listen_at(AF_INET, &inside);
+    int server, other;
 
     (void)state;
-    close(listener);
+    (void)bind_both(&inside, &server, &other);
     give_sockets(1);
     uint16_t outside = open_port(inside);
     expect_end(dial(outside));
     expect_end(dial(outside));
-    start_echo(AF_INET, &inside);
+    echo_on(server);
     int fd = dial(outside);
     exchange(fd);
     close(fd);
+    close(other);
 }
 
 static void a_run_that_ends_takes_all_along(void **state)

@@ -121,6 +121,45 @@ static void an_update_returns_when_the_proxy_has_the_rules_not_before(void **sta
     abx_manager_free(late.m);
 }
 
+static void expect_output(const struct api_case *c, abx_manager *m, const char *text,
+                          const char *output)
+{
+    abx_command *command = net_command(c, text);
+    abx_process *p = net_spawn(m, command);
+    abx_result *r = api_wait(p, NET_WAIT_MS);
+
+    assert_string_equal(abx_result_stdout(r, NULL), output);
+    abx_result_free(r);
+    abx_process_free(p);
+    abx_command_free(command);
+}
+
+/* The role has given up the sockets that it would need: it ends, and the next has them. */
+static void mitm_proxy_that_is_added_takes_a_new_proxy(void **state)
+{
+    struct api_case *c = *state;
+    abx_manager *m = net_manager("127.0.0.1", NULL);
+    abx_command *command = net_command(
+        c, "get 127.0.0.1; touch up; while [ ! -e go ]; do sleep 0.01; done; get 127.0.0.1");
+    abx_process *p = net_spawn(m, command);
+    abx_config *config = net_config("127.0.0.1");
+    abx_error *e = NULL;
+
+    net_await_file(c, "up");
+    api_ok(abx_config_set_string(config, "network.mitmProxy.socketPath", "/run/mitm.sock", &e), &e);
+    api_ok(abx_config_append(config, "network.mitmProxy.domains", "mitm.test", &e), &e);
+    api_ok(abx_manager_update(m, config, &e), &e);
+    abx_config_free(config);
+    net_make_file(c, "go");
+    abx_result *r = api_wait(p, NET_WAIT_MS);
+    assert_string_equal(abx_result_stdout(r, NULL), "200\nnone\n");
+    abx_result_free(r);
+    abx_process_free(p);
+    abx_command_free(command);
+    expect_output(c, m, "get 127.0.0.1", "200\n");
+    abx_manager_free(m);
+}
+
 /* ---- two managers, opposite rules ---- */
 
 static struct echo_server toggled[2]; /* one for each manager; net_server is always allowed */
@@ -252,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_update_under_load_loses_and_lets_through_nothing),
         TEST(an_update_returns_when_the_proxy_has_the_rules_not_before),
+        TEST(mitm_proxy_that_is_added_takes_a_new_proxy),
         TEST(two_managers_change_their_rules_in_opposite_ways_under_load),
     };
 

@@ -9,12 +9,21 @@
 
 #include <stdatomic.h>
 
+#include "classify/judge.h"
+#include "classify/rules.h"
+
 #define MAX_ROUNDS 20000
 
-static _Atomic long countdown; /* this many allocations work, then one fails; negative: all do */
+static _Atomic long countdown;  /* this many allocations work, then one fails; negative: all do */
+static void (*meanwhile)(void); /* what another thread does before the next allocation is over */
 
 static bool fails_now(void)
 {
+    void (*other)(void) = meanwhile;
+
+    meanwhile = NULL;
+    if (other)
+        other();
     return atomic_load(&countdown) >= 0 && atomic_fetch_sub(&countdown, 1) == 0;
 }
 
@@ -90,6 +99,40 @@ static int32_t check_commands(const char *dir, abx_error **err)
             code = abx_check_json(check, &text, err);
         abx_free(text);
         abx_check_free(check);
+    }
+    return code;
+}
+
+#define MANY 256  /* in one list: it needs a block of the arena to itself */
+#define LONG 5000 /* a text that does, too */
+
+/* Rules as a configuration has them, then commands until there is an index. */
+static int32_t make_rules(const char *dir, abx_error **err)
+{
+    static char text[LONG + 1];
+    static struct custom_rule custom[MANY];
+    static struct protected_path paths[MANY];
+    const struct ruleset_config config = { .custom = custom,
+                                           .custom_count = MANY,
+                                           .protected = paths,
+                                           .protected_count = MANY,
+                                           .home = text };
+    _ruleset_ struct ruleset *rules = NULL;
+
+    (void)dir;
+    memset(text, '/', LONG);
+    for (size_t i = 0; i < MANY; i++) {
+        custom[i] = (struct custom_rule){ i % 64 ? "b" : text, DECISION_ALLOW, NULL, false };
+        paths[i] = (struct protected_path){ i % 64 ? "c" : text, DECISION_ESCALATED, NULL };
+    }
+    int32_t code = ruleset_new(&config, &rules, err);
+    for (unsigned i = 0; i <= INDEX_AFTER && code == ABX_OK; i++) {
+        _arena_ struct arena arena;
+        struct verdict v;
+
+        arena_init(&arena, ARENA_DEFAULT_LIMIT);
+        judge_text(rules, "rm -rf /", 8, NULL, &arena, &v);
+        assert_true(v.decision >= DECISION_ESCALATED);
     }
     return code;
 }
@@ -204,6 +247,49 @@ static void checks(void **state)
     sweep(check_commands, state);
 }
 
+static void rulesets(void **state)
+{
+    sweep(make_rules, state);
+}
+
+static struct ruleset *shared;
+
+static const struct command *search_shared(void)
+{
+    _arena_ struct arena arena;
+    bool no_memory = false;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    const struct command *c = ruleset_command(shared, "rm", &arena, &no_memory);
+    assert_non_null(c);
+    assert_false(no_memory);
+    return c;
+}
+
+static const struct command *found_first;
+
+static void search_first(void)
+{
+    found_first = search_shared();
+}
+
+static void of_two_indexes_made_at_once_one_is_kept(void **state)
+{
+    const struct ruleset_config config = { 0 };
+    abx_error *e = NULL;
+
+    (void)state;
+    api_ok(ruleset_new(&config, &shared, &e), &e);
+    for (unsigned i = 0; i < INDEX_AFTER; i++)
+        (void)search_shared();
+    assert_null(shared->lookup->slots);
+    meanwhile = search_first;
+    const struct command *second = search_shared();
+    assert_ptr_equal(second, found_first);
+    assert_ptr_equal(search_shared(), found_first);
+    ruleset_free(shared);
+}
+
 static void imports(void **state)
 {
     sweep(import_settings, state);
@@ -219,6 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(config_texts, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(checks, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(rulesets, api_setup, api_teardown),
+        cmocka_unit_test(of_two_indexes_made_at_once_one_is_kept),
         cmocka_unit_test_setup_teardown(imports, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(runs, api_setup, api_teardown),
     };

@@ -200,7 +200,7 @@ static void help_is_aligned_with_headings_and_value_names(void **state)
 
     (void)state;
     buf_init(&b, 10000);
-    assert_int_equal(opt_help(&b, specs, ARRAY_LEN(specs)), 0);
+    assert_int_equal(opt_help(&b, specs, ARRAY_LEN(specs), OPT_HELP_WIDTH), 0);
     assert_string_equal(b.data, "Files:\n"
                                 "  -C, --cwd DIR  Run there.\n"
                                 "      --rw PATH  Make it writable.\n"
@@ -222,7 +222,7 @@ static void long_help_is_broken_and_long_names_get_a_line(void **state)
 
     (void)state;
     buf_init(&b, 10000);
-    assert_int_equal(opt_help(&b, wide, ARRAY_LEN(wide)), 0);
+    assert_int_equal(opt_help(&b, wide, ARRAY_LEN(wide), OPT_HELP_WIDTH), 0);
     assert_string_equal(
         b.data, "      --short  A sentence that is much too long for one line of eighty columns,\n"
                 "               so has to be broken.\n"
@@ -236,7 +236,7 @@ static void help_reports_a_full_buffer(void **state)
 
     (void)state;
     buf_init(&b, 20);
-    assert_int_equal(opt_help(&b, specs, ARRAY_LEN(specs)), -E2BIG);
+    assert_int_equal(opt_help(&b, specs, ARRAY_LEN(specs), OPT_HELP_WIDTH), -E2BIG);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 
 #include "base/fd.h"
+#include "lib/need.h"
 
 static void facts_say_who_and_where(void **state)
 {
@@ -393,8 +394,7 @@ static void second_mounts_show_no_more(void **state)
     make_file(t, "/home/secret/deep/key", "");
     make_dir(t, "/second");
     make_dir(t, "/part");
-    if (unshare(CLONE_NEWNS) < 0)
-        skip(); /* needs root */
+    need(unshare(CLONE_NEWNS) == 0, "root: mounting needs it");
     assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
     assert_int_equal(mount(at(t, "/home"), at(t, "/second"), NULL, MS_BIND, NULL), 0);
     assert_int_equal(mount(at(t, "/home/secret/deep"), at(t, "/part"), NULL, MS_BIND, NULL), 0);

@@ -1,0 +1,274 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1003,SC2016,SC2086,SC2154
+# What the program says when it is used in a wrong way: what was tried on what, and what to do.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    # shellcheck source=tests/lib/life.bash
+    . "$ABX_SOURCE/tests/lib/life.bash"
+    life_setup
+}
+
+teardown() {
+    life_teardown
+}
+
+program() {
+    "${AS[@]}" "$AGENTBOX" "$@" 3>&-
+}
+
+# says MESSAGE HINT WORDS: the program is misused so; its two lines begin with that, and it prints nothing.
+says() {
+    local message=$1 hint=$2 status=0
+    shift 2
+    program "$@" >"$O/out" 2>"$O/err" </dev/null || status=$?
+    {
+        [ "$status" -eq 125 ] && [ ! -s "$O/out" ] &&
+            [[ $(sed -n 1p "$O/err") == "agentbox: $message"* && $(sed -n 2p "$O/err") == "hint: $hint"* ]]
+    } || {
+        echo "agentbox $*: $status, wanted: $message / $hint"
+        cat "$O/out" "$O/err"
+        return 1
+    }
+}
+
+@test "a value that an option does not take is told with the option, the key and what it takes" {
+    says "--network: set 'network.mode' to 'open': not one of its words" 'use filtered, blocked or allowed' run --network open -- true
+    says "--profile: set 'profile' to 'cluade'" 'did you mean claude?' run --profile cluade -- true
+    says "--rw: set 'filesystem.rw' to '': not a path" 'name a file or directory' run --rw= -- true
+    says "--memory: set 'resourceLimits.maxMemoryBytes' to '2': no program starts" 'write a unit' run --memory 2 -- true
+    says "--fds: set 'resourceLimits.maxFileDescriptors' to '99999999999999999999': not a whole number from 0 to 2147483647" '' \
+        run --fds 99999999999999999999 -- true
+    says "--pass-env: set 'environment.pass' to 'A=b'" 'name the variable alone' run --pass-env A=b -- true
+    says "--publish: set 'network.publish' to '99999'" 'for example 8080' run -p 99999 -- true
+    says "--cmd: set 'commands' to 'git=@nothing'" 'known, each for the command of its name: @docker' run --cmd git=@nothing -- true
+    says "--allow-domain: set 'network.allowedDomains' to 'a b'" 'for example example.com' run --allow-domain 'a b' -- true
+    says "--timeout '5x': not a time" 'write ' run --timeout 5x -- true
+    says "--approve 'maybe': not one of its words" 'use ask, deny or yes' run --approve maybe -- true
+    says "--set 'network.mode': not KEY=VALUE" '`agentbox help keys`' run --set network.mode -- true
+    says "--set '=x': not KEY=VALUE" '`agentbox help keys`' proxy --set =x
+    says "set 'network.mode' to 'open'" 'use filtered' run --set network.mode=open -- true
+    says "--deny-domain: set 'network.deniedDomains' to '*'" '' proxy --deny-domain '*'
+    says "--max-connections '0': not a number from 1 to 10000" '`agentbox bridge --help`' bridge --max-connections 0 . 127.0.0.1:1
+}
+
+@test "a hint fits what went wrong" {
+    says "open '/nowhere/r' for the result: No such file" 'its directory is not there' run --result /nowhere/r -- true
+    says "open '$W' for the result: Is a directory" 'name a file in it' run --result "$W" -- true
+    ln -s f "$W/link"
+    says "open '$W/link' for the result:" 'it is a symbolic link' run --result "$W/link" -- true
+    says "open the log '/nowhere/l': No such file" 'its directory is not there' run --log /nowhere/l -- true
+    says "read configuration '/nowhere/c': No such file" 'is the name right?' run --config /nowhere/c -- true
+    says "read configuration '$W': it is not a plain file" 'it is a directory' run --config "$W" -- true
+    says "read configuration '/nowhere/c': No such file" 'is the name right?' import /nowhere/c
+    says "working directory '/nowhere': No such file" 'name a directory that is there' plan -C /nowhere
+    says "enter the working directory '/nowhere': No such file" 'name a directory that is there' init -C /nowhere --yes
+    says "make a command: there is no program name" 'the first word' run -- ''
+    says "make a command: the shell text is empty" 'write what the shell' check -c ''
+    says "explain 'read': of what?" 'name a file' why read ''
+    says "listen on 'here': not ADDRESS:PORT" 'write an address and a port' proxy --listen here
+    says "listen on '192.0.2.1:80': Cannot assign" 'this machine does not have that address' proxy --listen 192.0.2.1:80
+    says "make a bridge: 'a/b' is no label" 'it becomes a file' bridge --label a/b . 127.0.0.1:1
+    says "listen on '/nowhere/bridge.sock': No such file" "the socket's directory" bridge /nowhere 127.0.0.1:1
+    says "write '/nowhere/x': No such file" 'its directory is not there' config init -o /nowhere/x
+    says "'network.deniedDomains' cannot be kept" 'use --network filtered' run --network allowed --deny-domain example.com -- true
+    says "set up the sandbox: shut its first process in (step 'enclose'" 'the limit of open files is too low' run --fds 4 -- true
+    echo '{}' >"$W/.agentbox.jsonc"
+    says 'write .agentbox.jsonc: there is a .agentbox.jsonc already' 'edit it; agentbox init -o -' init --yes
+    says 'write .agentbox.jsonc: there is a .agentbox.jsonc already' 'edit it; agentbox config init -o -' config init
+}
+
+@test "a working directory that is hidden is named, also below a private /tmp" {
+    local dir
+    says "working directory '$W': hidden in the sandbox" 'grant it' run --exclude . -- true
+    dir=$(mktemp -d /tmp/abx-test.XXXXXX)
+    chmod 755 "$dir"
+    says "working directory '$dir': hidden in the sandbox" 'grant it' run -C "$dir" --exclude . -- true || { rmdir "$dir"; false; }
+    rmdir "$dir"
+    [ "$(cd /tmp && program run -q --network blocked -- pwd)" = /tmp ]
+}
+
+@test "a text that the shell could not read is shown" {
+    run program run --approve deny -c 'echo one; if'
+    [ "$status" -eq 126 ]
+    [[ $output == "agentbox: run 'echo one; if': not approved (rule 'unreadable'"* ]]
+    program check --json -c 'echo "' >"$O/out" || :
+    python3 -c 'import json, sys; assert json.load(sys.stdin)["part"] == "echo \""' <"$O/out"
+}
+
+@test "nothing that was typed reaches the terminal as it is" {
+    local words
+    for words in $'\e[2J' $'run\e[2J' $'--\e[2J'; do
+        run program "$words"
+        [ "$status" -eq 125 ]
+        [[ $output != *$'\e'* && $output == *'\x1b'* ]]
+    done
+    run program run --approve $'\e]0;x\a' -- true
+    [[ $output != *$'\e'* ]]
+    says "'' is not a command" '`agentbox help`' ''
+}
+
+@test "formats belong to what is printed" {
+    says "run prints nothing of its own" '--dry-run prints the plan' run --json -- touch "$W/ran"
+    says "run prints nothing of its own" '--dry-run prints the plan' run --format text -- touch "$W/ran"
+    says "print the plan as 'xml'" 'use text, json' plan --format xml
+    says "--format 'bwrap': not one of its words here" 'use text or json' why --format bwrap read /
+    says "--format 'bwrap': not one of its words here" 'use text or json' learn --format bwrap -- touch "$W/ran"
+    [ ! -e "$W/ran" ]
+}
+
+@test "with --json the standard output is JSON and nothing else, whatever happens" {
+    local words
+    echo '{"profile": "claude"}' >"$W/conf.json"
+    echo '{"filesystem": {"allowWrite": ["."]}}' >"$W/srt.json"
+    while read -r words; do
+        "${AS[@]}" "$AGENTBOX" $words --json >"$O/out" 2>"$O/err" </dev/null 3>&- || :
+        python3 - "$words" "$O/out" <<'END'
+import json, sys
+text = open(sys.argv[2]).read()
+for value in [text] if sys.argv[1] == "config schema" else text.splitlines():
+    json.loads(value)
+assert text, sys.argv[1]
+END
+    done <<'WORDS'
+approvals
+approvals forget all
+check -c ls
+config init -o new.jsonc
+config presets
+config schema
+config show
+config trust conf.json
+config untrust conf.json
+config validate
+config validate conf.json
+config validate /nowhere
+doctor
+help
+help run
+help keys
+import srt.json
+import srt.json -o imported.jsonc
+init --yes
+inside
+plan
+rules
+run --dry-run -c true
+version
+why read /etc/passwd
+why net example.com
+WORDS
+    program config trust conf.json --json | grep -q '"trusted":true'
+    # Complaints leave it empty.
+    while read -r words; do
+        run --separate-stderr "${AS[@]}" "$AGENTBOX" $words --json
+        [[ $status -eq 125 && -z $output && $stderr == agentbox:*hint:* ]] || { echo "$words: $output $stderr"; false; }
+    done <<'WORDS'
+check
+config init -o -
+config nothing
+help nothing
+import /nowhere
+init -o -
+plan -C /nowhere
+run
+why read
+WORDS
+}
+
+@test "learn proposes nothing for what it could not start, and speaks JSON" {
+    run -127 --separate-stderr program learn -- no-such-program
+    [[ -z $output && $stderr == *"execute 'no-such-program'"*hint:* ]]
+    run -126 --separate-stderr program learn --approve deny -- git push
+    [[ -z $output && $stderr == *"not approved"*"hint: --approve deny"* ]]
+    [ -z "$ABX_SANITIZED" ] || skip "sanitizers: their run-time cannot start inside"
+    mkdir "$HOME/d"
+    life_as user
+    run --separate-stderr program learn --json -c 'echo x >>~/d/f && exit; echo x >.mcp.json; exit 1'
+    python3 - "$output" <<'END'
+import json, sys
+said = json.loads(sys.argv[1])
+assert said["runs"] == 2, said
+assert said["proposal"] == {"filesystem": {"rw": ["~/d"]}}, said
+assert any(".mcp.json" in n["refused"] and n["reason"] for n in said["notProposed"]), said
+END
+}
+
+@test "text fits the terminal: 80 columns, or fewer where COLUMNS says so" {
+    local topic width
+    for topic in '' keys run check plan why init config import learn log doctor rules approvals proxy bridge; do
+        for width in '' 40; do
+            # Usage lines and what is indented for copying stay whole.
+            env COLUMNS="$width" "$AGENTBOX" help $topic 3>&- |
+                awk -v max="${width:-80}" -v topic="$topic" '
+                    /^(Usage|       agentbox)/ || /^  (agentbox|\. <|show|validate|init|presets|trust)/ { next }
+                    length($0) > max && !/^      --|^  -/ { print topic ": " $0; bad = 1 }
+                    END { exit bad }' || false
+        done
+    done
+    COLUMNS=60 program doctor | awk 'length($0) > 60 { exit 1 }'
+    COLUMNS=nonsense program help >"$O/a"
+    COLUMNS=1000 program help >"$O/b"
+    cmp "$O/a" "$O/b"
+}
+
+# coloured VARIABLES: on a pipe.
+coloured() {
+    [[ $(env -u NO_COLOR -u CLICOLOR_FORCE "$@" "$AGENTBOX" nothing 2>&1 3>&-) == *$'\e['* ]]
+}
+
+# coloured_there VARIABLES: on a terminal.
+coloured_there() {
+    env -u NO_COLOR -u CLICOLOR_FORCE "$@" python3 -c '
+import os, pty, sys
+said = b""
+def read(fd):
+    global said
+    data = os.read(fd, 1024)
+    said += data
+    return data
+pty.spawn([sys.argv[1], "nothing"], read)
+sys.exit(0 if b"\x1b[" in said else 1)' "$AGENTBOX" 3>&- </dev/null >/dev/null
+}
+
+@test "colours: on a terminal, not where NO_COLOR or TERM say no, elsewhere where CLICOLOR_FORCE says so" {
+    run -1 coloured TERM=xterm
+    coloured TERM=xterm CLICOLOR_FORCE=1
+    run -1 coloured CLICOLOR_FORCE=0
+    run -1 coloured CLICOLOR_FORCE=1 NO_COLOR=1
+    coloured_there TERM=xterm
+    coloured_there TERM=xterm NO_COLOR=
+    run -1 coloured_there TERM=xterm NO_COLOR=1
+    run -1 coloured_there TERM=dumb
+}
+
+@test "output that is lost is an error: a closed stream, a full disk" {
+    local words
+    for words in version rules plan 'check -c ls' 'why read /etc/passwd' doctor; do
+        run --separate-stderr bash -c '"$@" >&-' - "$AGENTBOX" $words 3>&-
+        [[ $status -eq 125 && $stderr == *"agentbox: write to the standard output: "*hint:* ]] || { echo "$words: $status $stderr"; false; }
+        run --separate-stderr bash -c '"$@" >/dev/full' - "$AGENTBOX" $words 3>&-
+        [[ $status -eq 125 && $stderr == *"agentbox: write to the standard output: "*hint:* ]] || { echo "$words: $status $stderr"; false; }
+    done
+    # A command's own streams are as closed for it as they were for us.
+    run -1 bash -c '"$@" >&-' - "$AGENTBOX" run -q --network blocked -- /bin/echo hello 3>&-
+    [[ $output == *"Bad file descriptor"* ]]
+    run -1 bash -c '"$@" <&-' - "$AGENTBOX" run -q --network blocked -- cat 3>&-
+    [ "$(bash -c '"$@" 2>&-' - "$AGENTBOX" run -q --network blocked -c 'echo lost >&2; echo out' 3>&-)" = out ]
+}
+
+@test "every step of the launcher has words" {
+    python3 - "$ABX_SOURCE/src" <<'END'
+import pathlib, re, sys
+src = pathlib.Path(sys.argv[1])
+words = dict(re.findall(r'^STEP\("([a-z]+)", "(.+)"\)$', (src / "run/steps.def").read_text(), re.M))
+named = set()
+for file in ["launcher/steps.c", "launcher/command.c", "darwin/main.c", "darwin/command.c"]:
+    named |= set(re.findall(r'^    \{ "([a-z]+)", ', (src / file).read_text(), re.M))
+assert len(named) > 25, named
+for step in named | set(re.findall(r'^HINT\("([a-z]+)"', (src / "run/hints.def").read_text(), re.M)):
+    assert step in words or step == "exec", step
+END
+}
