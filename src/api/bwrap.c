@@ -18,6 +18,16 @@
 #include "plan/bwrap.h"
 #include "plan/shortfalls.h"
 
+static void tell(const abx_command *c, uint32_t bits)
+{
+    _buf_ struct buf text = { .limit = 4096 };
+
+    (void)buf_puts(&text, "the sandbox is incomplete: built by bubblewrap: ");
+    shortfalls_print(bits, &text);
+    if (!text.failed)
+        manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+}
+
 /* What launcher/bwrap.c goes by, too. */
 static bool may_mount(void)
 {
@@ -36,16 +46,6 @@ static uint32_t find_shortfalls(const abx_command *c, const struct bwrap *b, uin
     };
 
     return shortfalls_of_bwrap(c->policy, &facts, lacks);
-}
-
-static void tell(const abx_command *c, uint32_t bits)
-{
-    _buf_ struct buf text = { .limit = 4096 };
-
-    (void)buf_puts(&text, "the sandbox is incomplete: built by bubblewrap: ");
-    shortfalls_print(bits, &text);
-    if (!text.failed)
-        manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
 }
 
 /*

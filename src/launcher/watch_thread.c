@@ -13,9 +13,9 @@
 
 #include "launcher/watch.h"
 
-#define CALLS_BEFORE 256u    /* so many make a command busy */
-#define ROOM_MIN     1000u   /* the thread counts as a process: not where few are allowed */
-#define STACK_SIZE   32768u  /* watch.c's buffers are static */
+#define CALLS_BEFORE 256u   /* so many make a command busy */
+#define ROOM_MIN     1000u  /* the thread counts as a process: not where few are allowed */
+#define STACK_SIZE   32768u /* watch.c's buffers are static */
 
 static _Alignas(16) uint8_t stack[STACK_SIZE];
 static uint32_t calls;
@@ -28,8 +28,7 @@ static ATTR_NORETURN void thread_main(void *arg)
     struct pollfd left = { .fd = fd, .events = POLLIN };
 
     do {
-        while (watch_serve(fd)) {
-        }
+        while (watch_serve(fd)) {}
         left.revents = 0;
         (void)TRY5(__NR_ppoll, &left, 1, 0, 0, 0);
     } while (!left.revents || (left.revents & POLLIN));
