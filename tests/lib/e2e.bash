@@ -27,6 +27,7 @@
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
 #
+# ABX_IN_VAIN: an expression; what a test waits for whose name it matches will not come.
 # BACKEND=native|bwrap|landlock: the back end of every run of every test, with fallbackPolicy warn.
 #
 # ABX_WITH: the words of another sandbox, with {W}, {D}, {H} for these directories; the command is
@@ -73,6 +74,7 @@ setup() {
     if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
         skip "root: not run as root"
     fi
+    [[ -z ${ABX_IN_VAIN:-} || ! $BATS_TEST_DESCRIPTION =~ $ABX_IN_VAIN ]] || BATS_TEST_TIMEOUT=10 # of wait_for
     fixture "$FIX/t$BATS_TEST_NUMBER"
 }
 
