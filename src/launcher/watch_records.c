@@ -19,6 +19,7 @@ struct slot {
 };
 
 struct recorder {
+    bool busy; /* the lock */
     struct slot slots[SLOTS];
     uint64_t dropped;
     int64_t second; /* of the looks */
@@ -29,6 +30,20 @@ struct recorder {
 struct recorder record_calls, record_reads;
 
 static uint32_t last_id; /* of both */
+
+/* At the end pid 1 reads what a thread may still be writing; it lives as long as pid 1. */
+static void recorder_lock(struct recorder *r)
+{
+    const struct __kernel_timespec pause = { .tv_nsec = NSEC_PER_MSEC / 10 };
+
+    while (__atomic_exchange_n(&r->busy, true, __ATOMIC_ACQUIRE))
+        (void)TRY5(__NR_ppoll, 0, 0, &pause, 0, 0);
+}
+
+static void recorder_unlock(struct recorder *r)
+{
+    __atomic_store_n(&r->busy, false, __ATOMIC_RELEASE);
+}
 
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 {
@@ -134,11 +149,13 @@ void record_tell(struct recorder *r, const struct notice *n, uint32_t flags, uin
     m->port = port;
     m->path_len = (uint32_t)MIN_OF(len, sizeof m->path);
     memcpy(m->path, path, m->path_len);
-    if (!count_record(r))
-        return;
-    set_process(r);
-    if (!report_bytes(m, WATCH_MSG_HEAD + m->path_len))
-        r->dropped++;
+    recorder_lock(r);
+    if (count_record(r)) {
+        set_process(r);
+        if (!report_bytes(m, WATCH_MSG_HEAD + m->path_len))
+            r->dropped++;
+    }
+    recorder_unlock(r);
 }
 
 void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t len)
@@ -153,10 +170,11 @@ static void send_counts(const struct watch_counts *c)
         (void)report_bytes(c, offsetof(struct watch_counts, list) + c->count * sizeof c->list[0]);
 }
 
-static void tell_counts(const struct recorder *r)
+static void tell_counts(struct recorder *r)
 {
     static struct watch_counts counts;
 
+    recorder_lock(r);
     counts.kind = STATUS_COUNTS;
     counts.count = 0;
     counts.dropped = r->dropped;
@@ -172,6 +190,7 @@ static void tell_counts(const struct recorder *r)
         counts.dropped = 0;
     }
     send_counts(&counts);
+    recorder_unlock(r);
 }
 
 /* Nothing runs any more that could be told about. */

@@ -285,6 +285,19 @@ static struct seccomp_checks init_action(enum seccomp_action action,
     }
 }
 
+/* Calls that could make a socket's own connection, where pid 1 makes it. */
+static struct seccomp_checks relayed_action(enum seccomp_action action)
+{
+    switch (action) {
+    case SECCOMP_SENDMSG:
+        return CHECKS(sendmsg_checks, RET_ALLOW);
+    case SECCOMP_SENDTO:
+        return CHECKS(sendto_checks, RET_ALLOW);
+    default:
+        return CHECKS(setsockopt_checks, RET_ALLOW);
+    }
+}
+
 struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
                                             const struct seccomp_options *o)
 {
@@ -331,11 +344,9 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
     case SECCOMP_SENDMSG:
-        return o->relayed ? CHECKS(sendmsg_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
     case SECCOMP_SENDTO:
-        return o->relayed ? CHECKS(sendto_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
     case SECCOMP_SETSOCKOPT:
-        return o->relayed ? CHECKS(setsockopt_checks, RET_ALLOW) : VERDICT(RET_ALLOW);
+        return o->relayed ? relayed_action(action) : VERDICT(RET_ALLOW);
     case SECCOMP_SOCKET:
         return socket_action(o);
     case SECCOMP_SOCKETPAIR:

@@ -282,6 +282,14 @@ two_boxes() {
     [ ! -e "$T/nowhere" ]
 }
 
+# Lines that continue the one before are joined to it again.
+unwrapped() {
+    awk '/^          / && !/hint: / { sub(/^ +/, " "); line = line $0; next }
+        NR > 1 { print line }
+        { line = $0 }
+        END { print line }'
+}
+
 # Words of the container | layer that is missing | what that costs | what to do | back end
 @test "doctor says in each place what is missing, what that costs, and one thing to do" {
     local words layer cost todo backend
@@ -289,6 +297,7 @@ two_boxes() {
         # shellcheck disable=SC2086 # words
         within $words
         run in_place "$BOX" doctor
+        output=$(unwrapped <<<"$output")
         echo "$output"
         grep -q "^Back end: $backend" <<<"$output"
         if [ -z "$layer" ]; then

@@ -456,6 +456,19 @@ static void oracle_named(struct oracle *o, unsigned action)
         RULE_LIST(o, 0, UINT32_MAX, named ? yes : no, no, AF_UNIX);
 }
 
+static void oracle_clone(struct oracle *o, unsigned action)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
+    const uint32_t others = o->target.options.nested ? yes : no;
+
+    if (action == SECCOMP_CLONE)
+        RULE_LIST(o, 0, MODEL_NAMESPACES, yes, others, 0);
+    else if (action == SECCOMP_UNSHARE)
+        RULE_LIST(o, 0, ~(uint32_t)MODEL_UNSHARE, yes, others, 0);
+    else
+        RULE_LIST(o, 0, UINT32_MAX, yes, no, MODEL_THREAD);
+}
+
 static void oracle_row(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
@@ -477,14 +490,9 @@ static void oracle_row(struct oracle *o, unsigned action)
     case SECCOMP_CLONE3:
         return add_rule(o, nested ? yes : SCMP_ACT_ERRNO(ENOSYS), 0, NULL);
     case SECCOMP_CLONE:
-        RULE_LIST(o, 0, MODEL_NAMESPACES, yes, nested ? yes : no, 0);
-        return;
     case SECCOMP_INIT_CLONE:
-        RULE_LIST(o, 0, UINT32_MAX, yes, no, MODEL_THREAD);
-        return;
     case SECCOMP_UNSHARE:
-        RULE_LIST(o, 0, ~(uint32_t)MODEL_UNSHARE, yes, nested ? yes : no, 0);
-        return;
+        return oracle_clone(o, action);
     case SECCOMP_IOCTL:
         RULE_LIST(o, 1, UINT32_MAX, no, yes, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD);
         return;
@@ -508,9 +516,8 @@ static void oracle_row(struct oracle *o, unsigned action)
         RULE_LIST(o, 1, MODEL_SETID, yes, no, 0);
         return;
     case SECCOMP_OPEN:
-        return oracle_open(o, 1, 2);
     case SECCOMP_OPENAT:
-        return oracle_open(o, 2, 3);
+        return action == SECCOMP_OPEN ? oracle_open(o, 1, 2) : oracle_open(o, 2, 3);
     case SECCOMP_PERSONALITY:
         RULE_LIST(o, 0, UINT32_MAX, yes, no, PER_LINUX, PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32,
                   ADDR_NO_RANDOMIZE, UINT32_MAX);
