@@ -143,7 +143,7 @@ static int print_help(void)
     _buf_ struct buf text;
 
     buf_init(&text, 1 << 16);
-    if (opt_help(&text, specs, ARRAY_LEN(specs)) < 0)
+    if (opt_help(&text, specs, ARRAY_LEN(specs), 80) < 0)
         return bench_fail("out of memory");
     (void)puts("usage: bench [OPTION…] [PART…]");
     (void)printf("parts, without any all of them:");

@@ -12,7 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum op { OP_RATIO, OP_EXTRA, OP_VALUE };
+enum op { OP_RATIO, OP_EXTRA, OP_FLOORS, OP_VALUE };
 enum stat { STAT_MIN, STAT_MEDIAN, STAT_P99 };
 enum bound { BOUND_AT_MOST, BOUND_AT_LEAST };
 
@@ -89,7 +89,19 @@ static int judge(const struct target *t, const struct summary *cells, double *re
     if (of->n == 0 || base->n == 0 || stat_of(base, t->stat) <= 0)
         return -1;
     double a = stat_of(of, t->stat), b = stat_of(base, t->stat);
-    *ret_value = t->op == OP_RATIO ? a / b : t->op == OP_EXTRA ? a - b : a;
+    switch (t->op) {
+    case OP_RATIO:
+        *ret_value = a / b;
+        break;
+    case OP_EXTRA:
+        *ret_value = a - b;
+        break;
+    case OP_FLOORS:
+        *ret_value = (a - b) / stat_of(&cells[METRIC_FLOOR], t->stat);
+        break;
+    case OP_VALUE:
+        *ret_value = a;
+    }
     return t->bound == BOUND_AT_MOST ? *ret_value <= t->limit : *ret_value >= t->limit;
 }
 

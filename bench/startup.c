@@ -96,18 +96,22 @@ static bool firejail_runs(const struct args *a, const char *cwd)
 
 int startup_measure(const struct bench *b)
 {
-    static struct args floor, version, bwrap, firejail, ours;
+    static struct args floor, version, check, bwrap, firejail, ours, filtered, landlock;
     const char *project = b->place->project, *repo = b->place->repo;
     abx_manager *manager;
 
     ARGS_ADD(&floor, "/bin/true");
     ARGS_ADD(&version, b->agentbox, "version");
+    ARGS_ADD(&check, b->agentbox, "check", "--", "git", "status");
     if (b->bwrap)
         args_bwrap(&bwrap, b, project);
     ARGS_ADD(&bwrap, "/bin/true");
     args_firejail(&firejail, project);
     args_agentbox(&ours, b);
     ARGS_ADD(&ours, "--", "/bin/true");
+    ARGS_ADD(&filtered, b->agentbox, "run", "--", "/bin/true");
+    args_agentbox(&landlock, b);
+    ARGS_ADD(&landlock, "--backend", "landlock", "--set", "fallbackPolicy=warn", "--", "/bin/true");
     const bool jails = firejail_runs(&firejail, project);
     if (new_manager(&manager) < 0)
         return -1;
@@ -115,10 +119,13 @@ int startup_measure(const struct bench *b)
     const struct variant variants[] = {
         { .metric = METRIC_FLOOR, .args = &floor, .cwd = project },
         { .metric = METRIC_VERSION, .args = &version, .cwd = project },
+        { .metric = METRIC_CHECK, .args = &check, .cwd = project },
         { .metric = METRIC_BWRAP, .args = b->bwrap ? &bwrap : NULL, .cwd = project },
         { .metric = METRIC_FIREJAIL, .args = jails ? &firejail : NULL, .cwd = project },
         { .metric = METRIC_RUN, .args = &ours, .cwd = project },
         { .metric = METRIC_RUN_GIT, .args = &ours, .cwd = repo },
+        { .metric = METRIC_RUN_FILTERED, .args = &filtered, .cwd = project },
+        { .metric = METRIC_RUN_LANDLOCK, .args = &landlock, .cwd = project },
         { .metric = METRIC_LIB_COLD, .call = run_cold, .cwd = project },
         { .metric = METRIC_LIB_WARM, .call = run_warm, .user = manager, .cwd = project },
     };
