@@ -24,8 +24,7 @@
 #define FD_WORDS   7
 #define FD_EMPTY   9 /* BWRAP_FD_EMPTY */
 #define FD_STREAMS 10
-#define FD_WRAPS   16 /* BWRAP_FD_WRAPS, up to PLAN_MAX_WRAPS of them */
-#define FD_HIGH    (FD_WRAPS + (int)PLAN_MAX_WRAPS) /* where ours wait meanwhile */
+#define FD_WRAPS   16 /* BWRAP_FD_WRAPS; behind them ours wait meanwhile */
 
 _Static_assert(FD_RELAY == LAUNCH_FD_RELAY, "where pid 1 looks for it");
 
@@ -74,11 +73,11 @@ struct parcel {
     struct words words;
 };
 
-static long lift(long fd)
+static long lift(const struct parcel *p, long fd)
 {
     if (fd < 0)
         return fd;
-    long high = SYS3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, FD_HIGH);
+    long high = SYS3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, FD_WRAPS + (int)p->words.count);
     if (fd > 2)
         file_close((int)fd);
     return high;
@@ -90,18 +89,19 @@ static long pack(struct parcel *p)
     long r = SYS4(__NR_socketpair, unix_family, stream | SYS_O_CLOEXEC, 0, p->relay);
 
     for (int i = 0; i < 2 && r >= 0; i++)
-        p->relay[i] = (int)(r = lift(p->relay[i]));
+        p->relay[i] = (int)(r = lift(p, p->relay[i]));
     for (size_t i = 0; i < p->words.count && r >= 0; i++)
-        p->words.fds[i] = (int)(r = lift(p->words.fds[i]));
+        p->words.fds[i] = (int)(r = lift(p, p->words.fds[i]));
     if (r >= 0)
         p->program =
-            (int)(r = lift(SYS4(__NR_openat, SYS_AT_FDCWD, "/proc/self/exe", SYS_O_CLOEXEC, 0)));
+            (int)(r = lift(p, SYS4(__NR_openat, SYS_AT_FDCWD, "/proc/self/exe", SYS_O_CLOEXEC, 0)));
     if (r >= 0)
-        p->null = (int)(r = lift(SYS4(__NR_openat, SYS_AT_FDCWD, "/dev/null", SYS_O_CLOEXEC, 0)));
+        p->null = (int)(r = lift(p,
+                                 SYS4(__NR_openat, SYS_AT_FDCWD, "/dev/null", SYS_O_CLOEXEC, 0)));
     if (r >= 0)
-        p->report = (int)(r = lift(SYS2(__NR_memfd_create, "bwrap", 1 /* MFD_CLOEXEC */)));
+        p->report = (int)(r = lift(p, SYS2(__NR_memfd_create, "bwrap", 1 /* MFD_CLOEXEC */)));
     for (int i = 0; i < 3 && r >= 0; i++)
-        p->streams[i] = (int)(r = lift(i));
+        p->streams[i] = (int)(r = lift(p, i));
     return r;
 }
 

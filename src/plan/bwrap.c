@@ -174,9 +174,9 @@ static void put_wrap(struct words *w, const struct mount_op *op)
 {
     _buf_ struct buf fd;
 
+    buf_init(&fd, 16);
     if (w->printed || !bwrap_covers(op))
         return;
-    buf_init(&fd, 16);
     (void)buf_printf(&fd, "%u", BWRAP_FD_WRAPS + w->wraps++);
     put_mode(w, WRAP_MODE);
     put(w, "--ro-bind-data", fd.data ? fd.data : "", op->path);

@@ -9,9 +9,7 @@ PREFIX=()
 load ../lib/e2e
 
 setup() {
-    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "root: not run as root"
-    fi
+    need_who
     [ -x /usr/bin/bwrap ] || skip "bwrap: not installed"
     fixture "$FIX/t$BATS_TEST_NUMBER"
     OPTIONS+=(--backend bwrap)

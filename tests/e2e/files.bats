@@ -134,7 +134,7 @@ more" ]
     own "$W"
     watch "$W/file2" "$W/dir3"
     # bubblewrap knows no noexec; there is nothing to execute in an empty directory or a closed device.
-    [ "${BACKEND:-}" = bwrap ] || OPTIONS+=(--env NOEXEC=,noexec)
+    [ "${BACKEND:-}" = bwrap ] || OPTIONS+=(--env "NOEXEC=,noexec")
     run inside 'cat between file* dir*/*; ls dir*; chmod 777 file* dir*; rm -rf file* dir*; for n in 1 2 3 4; do
         echo x >file$n; echo x >dir$n/x; mv file$n f; mv dir$n d; done
         grep -cE " $W/(file|dir)[1-4] ro,nosuid,nodev$NOEXEC" /proc/self/mountinfo'

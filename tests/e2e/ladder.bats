@@ -15,9 +15,7 @@ rung() {
 }
 
 setup() {
-    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "root: not run as root"
-    fi
+    need_who
     fixture "$FIX/t$BATS_TEST_NUMBER"
     BASE=("${AS[@]}")
 }

@@ -9,6 +9,7 @@ load ../lib/e2e
 
 without() {
     BOX=$FIX/bin/agentbox-testing
+    [[ $1 != *mounts* ]] || lacks bwrap "that its mounts cannot be left out"
     AS+=("ABX_TEST_SKIP=$1")
 }
 

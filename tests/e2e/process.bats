@@ -94,6 +94,7 @@ load ../lib/e2e
 }
 
 @test "the number of processes is limited" {
+    [ "$WHO" = user ] || lacks bwrap process-limit
     OPTIONS+=(--pids 50)
     run attempt forks 2000
     echo "$output"

@@ -22,6 +22,7 @@ fuse_device() {
 }
 
 need_fuse() {
+    lacks bwrap "that its masks tell nobody"
     [ -c /dev/fuse ] || skip "fuse: no /dev/fuse"
     fuse_device
     "${AS[@]}" sh -c ': <>/dev/fuse' 2>/dev/null || skip "fuse: /dev/fuse cannot be opened"

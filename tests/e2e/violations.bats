@@ -231,6 +231,7 @@ report() {
 }
 
 @test "the report is a block of at most ten lines on the standard error, and -q is quiet" {
+    [ "$WHO" = user ] || lacks bwrap "that it says for root what it lacks"
     report -- "$PAYLOAD" write "$O/f" x >"$X/report"
     expect "$(cat "$X/report")" "<sandbox_violations>
 file-write $O/f: openat by payload; rule default (built-in); to allow: --rw $O/f

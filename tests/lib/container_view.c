@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,17 +127,17 @@ static void seal(const char *path)
     attach(tree, path);
 }
 
-/* Those of somebody's chroot, say: where one is whole, the kernel lets a new one be mounted. */
-static void drop_other_procs(void)
+/* A second /proc, of somebody's chroot, is none of the container's, and would count as seen. */
+static void cover_others(void)
 {
-    FILE *mounts = fopen("/proc/self/mounts", "re");
-    char path[PATH_BYTES], type[64];
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
 
-    must(mounts ? 0 : -1, "read", "/proc/self/mounts");
-    while (fscanf(mounts, "%*s %4095s %63s %*[^\n]", path, type) == 2)
-        if (strcmp(type, "proc") == 0 && strcmp(path, "/proc") != 0)
-            must(umount2(path, MNT_DETACH), "unmount", path);
-    (void)fclose(mounts);
+    if (!mounts)
+        give_up("read", "/proc/self/mounts");
+    for (struct mntent *m; (m = getmntent(mounts));)
+        if (strcmp(m->mnt_type, "proc") == 0 && strcmp(m->mnt_dir, "/proc") != 0)
+            mount_new("tmpfs", m->mnt_dir, NOTHING | MS_RDONLY, "mode=000");
+    (void)endmntent(mounts);
 }
 
 static void mount_proc(void)
@@ -148,11 +149,11 @@ static void mount_proc(void)
     static const char *const sealed[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
                                           "/proc/sysrq-trigger" };
 
+    cover_others();
     if (want.proc && strcmp(want.proc, "none") == 0) {
         mount_new("tmpfs", "/proc", NOTHING | MS_RDONLY, "mode=555");
         return;
     }
-    drop_other_procs();
     mount_new("proc", "/proc", NOTHING, want.proc);
     for (size_t i = 0; want.masked && i < COUNT(masked); i++)
         mask(masked[i]);

@@ -21,11 +21,13 @@
 #   allowed ATTEMPT…              … must work
 #   not COMMAND                   must fail
 #   own_mounts TEXT               the box is started by this shell text, as "$@", which may mount ($0: $W)
+#   lacks BACKEND GAP             what follows does not hold there, as docs/backends.md says
 #   ours_only                     what follows is about something that only agentbox has
 #   watch DIR… ; untouched        the host's files are as they were: names, contents, modes, times
 #   victim ; victim_lives         a process of the same user
 #   serve ; nobody_called         sockets of every kind; `nobody_called` proves the log works, too
 #
+# ABX_IN_VAIN: an expression; what a test waits for whose name it matches will not come.
 # BACKEND=native|bwrap|landlock: the back end of every run of every test, with fallbackPolicy warn.
 #
 # ABX_WITH: the words of another sandbox, with {W}, {D}, {H} for these directories; the command is
@@ -68,10 +70,13 @@ teardown_file() {
     rm -rf "$FIX"
 }
 
+need_who() {
+    [ "$WHO" != root ] || need_root
+}
+
 setup() {
-    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "root: not run as root"
-    fi
+    need_who
+    [[ -z ${ABX_IN_VAIN:-} || ! $BATS_TEST_DESCRIPTION =~ $ABX_IN_VAIN ]] || BATS_TEST_TIMEOUT=10 # of wait_for
     fixture "$FIX/t$BATS_TEST_NUMBER"
 }
 
@@ -197,6 +202,10 @@ other_box() {
         words+=("$word")
     done
     (cd "$W" && exec "${before[@]}" "${AS[@]}" "${words[@]}" env "${variables[@]}" "$@" 3>&-)
+}
+
+lacks() {
+    [ "${BACKEND:-native}" != "$1" ] || skip "$1 has the gap $2"
 }
 
 ours_only() {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "plan/bwrap.h"
+#include "plan/shortfalls.h"
 
 #define ROUNDS       6000
 #define SHELL_ROUNDS 30
@@ -280,6 +281,29 @@ static void lacks_are_found(void **state)
     assert_int_equal(bwrap_lacks(&plan), 0); /* made for the mount on it */
 }
 
+#define GAP(id) (UINT32_C(1) << SHORTFALL_##id)
+
+static void gaps_follow_from_who_runs_it_and_what_is_planned(void **state)
+{
+    static const struct {
+        struct bwrap_facts facts;
+        uint32_t lacks, gaps;
+    } table[] = {
+        { { .root = false }, 0, 0 },
+        { { .root = false }, BWRAP_LACKS_LINKS, GAP(LINKS) },
+        { { .root = false }, BWRAP_LACKS_WRAPS, GAP(COMMANDS) },
+        { { .setuid = true }, 0, GAP(COMMANDS) | GAP(TMPSIZE) },
+        { { .root = true, .mounts = true }, 0, GAP(IDS) | GAP(PROCESS_LIMIT) },
+        { { .root = true }, 0, GAP(IDS) | GAP(PROCESS_LIMIT) | GAP(DEVICE_MODES) },
+    };
+    const struct policy policy = { .command_count = 1, .max_processes = 7, .tmp_bytes = 7 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        assert_int_equal(shortfalls_of_bwrap(&policy, &table[i].facts, table[i].lacks),
+                         table[i].gaps);
+}
+
 static void full_buffer_is_reported(void **state)
 {
     struct facts_case c;
@@ -359,6 +383,7 @@ int main(void)
         cmocka_unit_test(words_show_what_the_model_says),
         cmocka_unit_test(shell_reads_what_was_meant),
         cmocka_unit_test(lacks_are_found),
+        cmocka_unit_test(gaps_follow_from_who_runs_it_and_what_is_planned),
         cmocka_unit_test(full_buffer_is_reported),
         cmocka_unit_test(more_words_than_bubblewrap_takes_are_refused),
         cmocka_unit_test(versions_are_read),

@@ -233,7 +233,8 @@ static int32_t run_command(const char *dir, abx_error **err)
 }
 
 /* Rounds until one has fewer allocations than were to work. */
-static void sweep(int32_t (*scenario)(const char *dir, abx_error **err), void **state)
+static void sweep(const char *name, int32_t (*scenario)(const char *dir, abx_error **err),
+                  void **state)
 {
     struct api_case *c = *state;
     abx_error *e = NULL;
@@ -258,24 +259,24 @@ static void sweep(int32_t (*scenario)(const char *dir, abx_error **err), void **
         if (!failed)
             break;
     }
-    (void)fprintf(stderr, "# %ld allocations\n", round);
+    (void)fprintf(stderr, "# %s: %ld allocations\n", name, round);
     assert_in_range(round, 10, MAX_ROUNDS - 1);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 static void config_texts(void **state)
 {
-    sweep(texts_of_config, state);
+    sweep("texts of a configuration", texts_of_config, state);
 }
 
 static void checks(void **state)
 {
-    sweep(check_commands, state);
+    sweep("checks", check_commands, state);
 }
 
 static void rulesets(void **state)
 {
-    sweep(make_rules, state);
+    sweep("rules", make_rules, state);
 }
 
 static struct ruleset *shared;
@@ -318,7 +319,7 @@ static void of_two_indexes_made_at_once_one_is_kept(void **state)
 
 static void imports(void **state)
 {
-    sweep(import_settings, state);
+    sweep("imports", import_settings, state);
 }
 
 static void records(void **state)
@@ -328,7 +329,7 @@ static void records(void **state)
 
 static void runs(void **state)
 {
-    sweep(run_command, state);
+    sweep("a run", run_command, state);
 }
 
 int main(void)
