@@ -324,7 +324,7 @@ static void imports(void **state)
 
 static void records(void **state)
 {
-    sweep(keep_violations, state);
+    sweep("records", keep_violations, state);
 }
 
 static void runs(void **state)
