@@ -11,6 +11,7 @@
 
 #include "classify/judge.h"
 #include "classify/rules.h"
+#include "run/violations.h"
 
 #define MAX_ROUNDS 20000
 
@@ -163,6 +164,31 @@ static int32_t import_settings(const char *dir, abx_error **err)
     return code;
 }
 
+#define RECORDS 20 /* the list grows twice */
+
+/* A record that cannot be kept is counted; a list that cannot be copied is none. */
+static int32_t keep_violations(const char *dir, abx_error **err)
+{
+    struct violations list = { 0 }, copy;
+    struct abx_violation one = { .operation = VIOLATION_WRITE, .path = dir, .rule = "default" };
+
+    (void)err;
+    for (int32_t i = 0; i < RECORDS; i++) {
+        one.port = i;
+        one.count = 2;
+        const size_t before = list.count;
+        const struct abx_violation *kept = violations_add(&list, &one, NULL);
+        assert_int_equal(list.count, before + (kept ? 1 : 0));
+    }
+    assert_int_equal(2 * list.count + list.dropped, 2 * RECORDS);
+    const int r = violations_copy(&list, &copy);
+    assert_true(r == 0 || r == -ENOMEM);
+    assert_int_equal(copy.count, r == 0 ? list.count : 0);
+    violations_done(&copy);
+    violations_done(&list);
+    return r == 0 ? ABX_OK : ABX_E_NOMEM;
+}
+
 static int32_t use(abx_manager *manager, abx_command *command, abx_error **err)
 {
     abx_answer *answer = NULL;
@@ -296,6 +322,11 @@ static void imports(void **state)
     sweep("imports", import_settings, state);
 }
 
+static void records(void **state)
+{
+    sweep("records", keep_violations, state);
+}
+
 static void runs(void **state)
 {
     sweep("a run", run_command, state);
@@ -309,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rulesets, api_setup, api_teardown),
         cmocka_unit_test(of_two_indexes_made_at_once_one_is_kept),
         cmocka_unit_test_setup_teardown(imports, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(records, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(runs, api_setup, api_teardown),
     };
 
