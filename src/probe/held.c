@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/fd.h"
 #include "probe/inside.h"
+#include "probe/scan_state.h"
 #include "probe/state.h"
 
 bool held_each(int file, held_fn fn, const void *data)
@@ -45,15 +46,13 @@ static bool is_it(struct hold_entry *entry, const void *data)
     return entry->dev == (uint64_t)st->st_dev && entry->ino == st->st_ino;
 }
 
-static bool is_registered(const struct stat *parent, const struct stat *st)
+static bool is_registered_in(struct arena *arena, const char *home, const struct stat *parent,
+                             const struct stat *st)
 {
-    _arena_ struct arena arena = { 0 };
-    const char *home = getenv("HOME");
+    const char *const *dirs = state_directories(arena, home && home[0] == '/' ? home : NULL);
 
-    arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    const char *const *dirs = state_directories(&arena, home && home[0] == '/' ? home : NULL);
     for (; dirs && *dirs; dirs++) {
-        const char *path = arena_printf(&arena, "%s/held/%016llx-%016llx", *dirs,
+        const char *path = arena_printf(arena, "%s/held/%016llx-%016llx", *dirs,
                                         (unsigned long long)parent->st_dev,
                                         (unsigned long long)parent->st_ino);
         _fd_ int file = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -63,6 +62,16 @@ static bool is_registered(const struct stat *parent, const struct stat *st)
             return true;
     }
     return false;
+}
+
+/* By a run with our HOME, or with that of the account. Neither registry can be written inside. */
+static bool is_registered(const struct stat *parent, const struct stat *st)
+{
+    _arena_ struct arena arena = { 0 };
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    return is_registered_in(&arena, getenv("HOME"), parent, st) ||
+           is_registered_in(&arena, account_home(&arena, NULL, 0, (uint32_t)geteuid()), parent, st);
 }
 
 bool held_counts_as_absent(int dir, const struct stat *st)

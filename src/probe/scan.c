@@ -422,6 +422,8 @@ static int32_t protect_own(struct scan *s)
             r = protect_own_dir(s, value, "agentbox", table[i].access);
         if (r == ABX_OK && s->home.path && table[i].below_home)
             r = protect_own_dir(s, s->home.path, table[i].below_home, table[i].access);
+        if (r == ABX_OK && s->own_home.path && table[i].below_home)
+            r = protect_own_dir(s, s->own_home.path, table[i].below_home, table[i].access);
     }
     (void)snprintf(name, sizeof name, "agentbox-%u", s->facts->uid);
     if (r == ABX_OK)

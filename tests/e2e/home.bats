@@ -73,3 +73,13 @@ furnish() {
     [ -e "$H/.cache/nvim/x" ]
     [[ $output != *"$SECRET"* ]]
 }
+
+@test "agentbox's own state in the account's home is hidden and kept, whatever HOME says" {
+    local account
+    account=$(python3 -c 'import pwd, sys; print(pwd.getpwuid(int(sys.argv[1])).pw_dir)' "$(as_who id -u)" 2>/dev/null) ||
+        skip "account: this user has none"
+    [ "$account" != "$H" ]
+    run as_who "$BOX" plan --rw "$account" -- true
+    echo "$output"
+    grep -q "$account/.local/state/agentbox" <<<"$output"
+}
