@@ -104,6 +104,8 @@ refusal_or_bwrap() {
         [[ $output != *"$SECRET"* ]]
         untouched
         grep -qE '"backend":"(landlock|bwrap)"' "$X/result"
+        # Whoever has a gap does not call itself sandboxed.
+        grep -q '"gaps":\[\]' "$X/result" || grep -q '"sandboxed":false' "$X/result"
     done
 }
 

@@ -71,7 +71,7 @@ teardown_file() {
 }
 
 need_who() {
-    [ "$WHO" != root ] || need_root
+    [ "$WHO" != root ] || need_root "not run as root"
 }
 
 setup() {
