@@ -19,8 +19,8 @@
 #include "launcher/watch.h"
 
 #define NAME_MAX_KEPT 512u
-#define USES_MAX      64u /* then it is looked at again */
-#define OTHERS_MAX    32u /* calls of others, until a change is over for sure */
+#define USES_MAX      256u /* then it is looked at again */
+#define OTHERS_MAX    32u  /* calls of others, until a change is over for sure */
 
 static struct {
     bool kept; /* at all */

@@ -17,7 +17,7 @@
 #include "lib/monitor_place.h"
 
 #define MAKES (O_WRONLY | O_CREAT | O_EXCL)
-#define USES  64 /* at most, of what is remembered */
+#define USES  256 /* at most, of what is remembered */
 
 /* A directory of its own for each test, below rw. */
 static const char *fresh(void)
