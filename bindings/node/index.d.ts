@@ -28,8 +28,11 @@ export interface Violation {
   process: string;
   rule: string;
   origin: string;
+  /** FILE:LINE:COLUMN of the rule. */
+  source: string | null;
   count: number;
   grant: string | null;
+  note: string | null;
 }
 
 export interface Result {
@@ -40,9 +43,16 @@ export interface Result {
   stderr: Buffer;
   durationNs: number;
   sandboxed: boolean;
+  /** native, bwrap, landlock or none. */
   backend: string;
   enforced: string[];
+  /** What a weaker back end could not keep. */
+  gaps: string[];
+  /** notify or none. */
+  monitor: string;
   violations: Violation[];
+  violationsDropped: number;
+  usage: { userNs: number; systemNs: number; maxRssBytes: number };
 }
 
 export interface RunOptions {
@@ -53,7 +63,9 @@ export interface RunOptions {
   settings?: Config;
   /** What becomes its standard input; 'ignore' if nothing is said. */
   input?: 'ignore' | 'inherit';
-  /** Bytes of streams 1 and 2 as they come. */
+  /** Or: what it reads there. */
+  stdin?: string | Uint8Array;
+  /** Bytes of streams 1 and 2 as they come. If it throws, the command is ended, and run rejects with that. */
   onOutput?: (stream: 1 | 2, bytes: Buffer) => void;
   /** Ends the command. */
   signal?: AbortSignal;
@@ -61,6 +73,8 @@ export interface RunOptions {
 
 /** The command did not run: the sandbox could not be made, or the command is forbidden or not approved. */
 export class AgentboxError extends Error {
+  /** The message without the hint. */
+  readonly reason: string;
   readonly hint: string;
   /** 125 could not, or misused; 126 forbidden, not approved, not executable; 127 not found. */
   readonly exitCode: number;
@@ -74,6 +88,6 @@ export class Sandbox {
   /** Another configuration for the commands to come. */
   update(config: Config): void;
   /** The verdict alone; nothing runs. */
-  check(command: Command): Promise<Check>;
+  check(command: Command, options?: Pick<RunOptions, 'cwd' | 'settings'>): Promise<Check>;
   run(command: Command, options?: RunOptions): Promise<Result>;
 }

@@ -13,6 +13,7 @@ class AgentboxError extends Error {
   constructor(message, hint, exitCode) {
     super(hint ? `${message} (${hint})` : message);
     this.name = 'AgentboxError';
+    this.reason = message;
     this.hint = hint;
     this.exitCode = exitCode;
   }
@@ -23,6 +24,7 @@ function settingsOf(config, prefix = '') {
   const out = [];
   for (const [key, value] of Object.entries(config || {})) {
     const name = prefix + key;
+    if (value === undefined) continue;
     if (Array.isArray(value)) {
       for (const entry of value) out.push('--set', `${name}=${typeof entry === 'string' ? entry : JSON.stringify(entry)}`);
     } else if (value !== null && typeof value === 'object') {
@@ -49,21 +51,40 @@ function errorOf(stderr, exitCode) {
   return new AgentboxError(message ? message[1] : `agentbox ended with ${exitCode}`, hint ? hint[1] : '', exitCode);
 }
 
-// Starts the program; resolves with { code, stdout, stderr }.
-function start(program, args, { input = 'ignore', env, signal, onOutput } = {}) {
+// The program itself could not be started.
+function startError(program, error) {
+  if (error.name === 'AbortError') return error;
+  return new AgentboxError(`start '${program}': ${error.code || error.message}`,
+    'install agentbox, or name it with AGENTBOX or the option `program`', 125);
+}
+
+// Starts the program; resolves with { code, stdout, stderr }. A callback that throws ends it.
+function start(program, args, { input = 'ignore', stdin, env, signal, onOutput } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: [input, 'pipe', 'pipe'], env, signal });
+    const child = spawn(program, args, { stdio: [stdin === undefined ? input : 'pipe', 'pipe', 'pipe'], env, signal });
     const parts = [[], []];
+    let problem = null;
     for (const n of [1, 2]) {
       child.stdio[n].on('data', (bytes) => {
         parts[n - 1].push(bytes);
-        if (onOutput) onOutput(n, bytes);
+        if (!onOutput || problem) return;
+        try {
+          onOutput(n, bytes);
+        } catch (error) {
+          problem = { error };
+          child.kill('SIGKILL'); // the sandbox goes with it, at once
+        }
       });
     }
-    child.on('error', reject);
+    if (stdin !== undefined) {
+      child.stdin.on('error', () => {}); // the command does not want it all
+      child.stdin.end(stdin);
+    }
+    child.on('error', (error) => reject(startError(program, error)));
     child.on('close', (code) => {
       const [stdout, stderr] = parts.map((list) => Buffer.concat(list));
-      resolve({ code: code === null ? 128 : code, stdout, stderr });
+      if (problem) reject(problem.error);
+      else resolve({ code: code === null ? 128 : code, stdout, stderr });
     });
   });
 }
@@ -80,16 +101,18 @@ class Sandbox {
     this.settings = settingsOf(config);
   }
 
-  async check(command) {
-    const done = await start(this.program, ['check', '--json', ...wordsOf(command)]);
+  async check(command, options = {}) {
+    const args = ['check', '--json', ...this.settings, ...settingsOf(options.settings)];
+    if (options.cwd !== undefined) args.push('-C', options.cwd);
+    const done = await start(this.program, [...args, ...wordsOf(command)]);
     if (done.code > 2) throw errorOf(done.stderr.toString(), done.code);
     return JSON.parse(done.stdout);
   }
 
   // Only what the approver says true to runs; an approver that throws has said no.
-  async approved(command) {
+  async approved(command, options) {
     if (!this.approve) return false;
-    const verdict = await this.check(command);
+    const verdict = await this.check(command, options);
     if (verdict.decision !== 'escalated') return false;
     try {
       return (await this.approve({ ...verdict, command })) === true;
@@ -98,19 +121,26 @@ class Sandbox {
     }
   }
 
+  // The program's hint about approvals speaks of its options; here there is a callback.
+  refusal(error) {
+    if (!error.hint.startsWith('--approve ')) return error;
+    const hint = this.approve ? 'the approver did not say true' : 'give the Sandbox an approver: the option `approve`';
+    return new AgentboxError(error.reason, hint, error.exitCode);
+  }
+
   async run(command, options = {}) {
     const words = wordsOf(command);
-    const yes = await this.approved(command);
+    const yes = await this.approved(command, options);
     const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'agentbox-'));
     try {
       const file = path.join(dir, 'result.json');
       const args = ['run', '-q', '--approve', yes ? 'yes' : 'deny', '--result', file, ...this.settings];
       if (options.cwd !== undefined) args.push('-C', options.cwd);
-      if (options.timeoutMs !== undefined) args.push('--timeout', `${options.timeoutMs}ms`);
+      if (options.timeoutMs !== undefined) args.push('--timeout', `${Math.max(1, Math.ceil(options.timeoutMs))}ms`);
       args.push(...settingsOf(options.settings), ...words);
       const done = await start(this.program, args, options);
       const result = await fs.readFile(file, 'utf8').catch(() => '');
-      if (!result) throw errorOf(done.stderr.toString(), done.code);
+      if (!result) throw this.refusal(errorOf(done.stderr.toString(), done.code));
       return { ...JSON.parse(result), stdout: done.stdout, stderr: done.stderr };
     } finally {
       await fs.rm(dir, { recursive: true, force: true });

@@ -11,7 +11,8 @@
 
 A thin layer over libagentbox (ctypes, nothing else to install). Configurations are dicts with the keys of the
 configuration file; `agentbox help keys` lists them. The library is looked for by its name, or where
-AGENTBOX_LIBRARY says. A manager may be used from several threads.
+AGENTBOX_LIBRARY says. A manager may be used from several threads. Ctrl-C in the main thread ends the command that
+it waits for.
 """
 from __future__ import annotations
 
@@ -19,12 +20,16 @@ import ctypes
 import ctypes.util
 import json
 import os
+import threading
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 __all__ = ["AgentboxError", "Check", "Manager", "Question", "Result", "inside", "version"]
 
 Config = Mapping[str, Any]
+Text = Union[str, bytes, "os.PathLike[str]"]
+Command = Union[str, bytes, Sequence[Text]]  # shell text, or a program with its arguments
+Scalar = Union[bool, int, Text]
 _P = ctypes.c_void_p
 _S = ctypes.c_char_p
 _PP = ctypes.POINTER(_P)
@@ -51,6 +56,7 @@ _FUNCTIONS = {
     "abx_error_name": (_S, [ctypes.c_int32]),
     "abx_error_message": (_S, [_P]),
     "abx_error_hint": (_S, [_P]),
+    "abx_error_next": (_P, [_P]),
     "abx_error_free": (None, [_P]),
     "abx_config_new": (_CODE, [_PP]),
     "abx_config_parse": (_CODE, [_P, _S, _S, ctypes.c_size_t, _S]),
@@ -67,8 +73,10 @@ _FUNCTIONS = {
     "abx_command_set_env": (_CODE, [_P, ctypes.POINTER(_S)]),
     "abx_command_set_timeout": (_CODE, [_P, ctypes.c_int64]),
     "abx_command_set_output": (_CODE, [_P, _OUTPUT, _P]),
+    "abx_command_set_stdio": (_CODE, [_P, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32]),
     "abx_command_set_string": (_CODE, [_P, _S, _S]),
     "abx_command_append": (_CODE, [_P, _S, _S]),
+    "abx_command_cancel": (None, [_P]),
     "abx_command_free": (None, [_P]),
     "abx_check_json": (_CODE, [_P, _PP]),
     "abx_check_free": (None, [_P]),
@@ -85,11 +93,15 @@ _FUNCTIONS = {
 
 
 class AgentboxError(Exception):
-    """A call failed. name is the code ("ABX_E_FORBIDDEN", …), hint says what to do, or is empty."""
+    """A call failed. name is the code ("ABX_E_FORBIDDEN", …), hint says what to do, or is empty.
 
-    def __init__(self, name: str, message: str, hint: str) -> None:
-        super().__init__(message + (f" ({hint})" if hint else ""))
-        self.name, self.message, self.hint = name, message, hint
+    A configuration may have several problems: problems has the message and hint of each, the first included.
+    """
+
+    def __init__(self, name: str, problems: Sequence[Tuple[str, str]]) -> None:
+        super().__init__("; ".join(message + (f" ({hint})" if hint else "") for message, hint in problems))
+        self.name, self.problems = name, list(problems)
+        self.message, self.hint = problems[0]
 
 
 @dataclass(frozen=True)
@@ -129,7 +141,10 @@ class Result:
 
 def _load() -> ctypes.CDLL:
     path = os.environ.get("AGENTBOX_LIBRARY") or ctypes.util.find_library("agentbox") or "libagentbox.so.0"
-    library = ctypes.CDLL(path, use_errno=False)
+    try:
+        library = ctypes.CDLL(path, use_errno=False)
+    except OSError as problem:
+        raise ImportError(f"load libagentbox: {problem} (install it, or name it in AGENTBOX_LIBRARY)") from problem
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype = result
@@ -147,11 +162,13 @@ def _call(name: str, *arguments: Any) -> None:
     err = _P()
     if getattr(_lib, name)(*arguments, ctypes.byref(err)) == 0:
         return
-    code = _lib.abx_error_code(err)
-    problem = AgentboxError(_lib.abx_error_name(code).decode(), _lib.abx_error_message(err).decode(errors="replace"),
-                            _lib.abx_error_hint(err).decode(errors="replace"))
+    name, problems, one = _lib.abx_error_name(_lib.abx_error_code(err)).decode(), [], err
+    while one:
+        problems.append((_lib.abx_error_message(one).decode(errors="replace"),
+                         _lib.abx_error_hint(one).decode(errors="replace")))
+        one = _lib.abx_error_next(one)
     _lib.abx_error_free(err)
-    raise problem
+    raise AgentboxError(name, problems)
 
 
 def _made(name: str, *arguments: Any) -> _P:
@@ -169,11 +186,20 @@ def _json(name: str, thing: _P) -> Any:
         _lib.abx_free(text)
 
 
-def _words(words: Sequence[str]) -> ctypes.Array:
-    encoded = [os.fsencode(word) for word in words]
-    if any(b"\0" in word for word in encoded):
-        raise ValueError("a word holds a NUL")
-    return (_S * (len(words) + 1))(*encoded, None)
+def _text(text: Text) -> bytes:
+    encoded = os.fsencode(text)
+    if b"\0" in encoded:
+        raise ValueError("a text holds a NUL")
+    return encoded
+
+
+def _words(words: Sequence[Text]) -> ctypes.Array:
+    return (_S * (len(words) + 1))(*map(_text, words), None)
+
+
+def _scalar(value: Scalar) -> bytes:
+    """As the configuration writes it: true, 10, text."""
+    return str(value).lower().encode() if isinstance(value, (bool, int)) else _text(value)
 
 
 def _settings(config: Optional[Config]) -> _P:
@@ -197,10 +223,71 @@ def inside() -> bool:
     return _lib.abx_inside() == 1
 
 
+class _Input:
+    """Bytes that a command reads: a pipe, and a thread that fills it, until the command is over."""
+
+    def __init__(self, made: _P, data: Optional[bytes]) -> None:
+        self.reader = -1
+        if data is None:
+            return
+        self.reader, writer = os.pipe()
+
+        def fill() -> None:
+            with open(writer, "wb", buffering=0) as pipe:
+                rest = memoryview(data)
+                try:
+                    while rest:
+                        rest = rest[pipe.write(rest):]
+                except BrokenPipeError:
+                    pass  # the command does not want it all
+
+        self.thread = threading.Thread(target=fill, daemon=True)
+        _call("abx_command_set_stdio", made, 0, 4, self.reader)  # ABX_STDIO_FD
+
+    def __enter__(self) -> None:
+        if self.reader >= 0:
+            self.thread.start()
+
+    def __exit__(self, *_exception: Any) -> None:
+        if self.reader >= 0:
+            os.close(self.reader)
+            self.thread.join()
+
+
+def _interruptible(made: _P, call: Callable[[], _P]) -> _P:
+    """call(), which C does not leave before the command is over. Only the main thread gets signals, and only between
+    two lines of Python: so there another one calls, and Ctrl-C ends the command."""
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    done: List[_P] = []
+    problems: List[BaseException] = []
+
+    def work() -> None:
+        try:
+            done.append(call())
+        except BaseException as problem:  # pylint: disable=broad-except # raised again below
+            problems.append(problem)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        _lib.abx_command_cancel(made)
+        thread.join()
+        for handle in done:
+            _lib.abx_result_free(handle)
+        raise
+    if problems:
+        raise problems[0]
+    return done[0]
+
+
 class Manager:
     """Runs commands by one configuration. approve is asked about what needs an approval; without it, that is refused.
 
-    An approver that raises has said no. notice gets what a person may want to see. program is the path of
+    An approver that raises has said no. notice gets what a person may want to see. Both, and output of run, may be
+    called by a thread of their own. program is the path of
     `agentbox`, for filtered networks, if it is not installed where the library expects it.
     """
 
@@ -243,6 +330,10 @@ class Manager:
             _lib.abx_manager_free(self._handle)
             self._handle = None
 
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
     def _open(self) -> _P:
         if not self._handle:
             raise ValueError("the manager is closed")
@@ -257,12 +348,12 @@ class Manager:
             _lib.abx_config_free(settings)
 
     @staticmethod
-    def _command(command: Union[str, Sequence[str]]) -> _P:
-        if isinstance(command, str):
-            return _made("abx_command_new_shell", os.fsencode(command))
+    def _command(command: Command) -> _P:
+        if isinstance(command, (str, bytes)):
+            return _made("abx_command_new_shell", _text(command))
         return _made("abx_command_new", _words(command))
 
-    def check(self, command: Union[str, Sequence[str]]) -> Check:
+    def check(self, command: Command) -> Check:
         """The verdict alone: nobody is asked, nothing runs."""
         made = self._command(command)
         try:
@@ -275,36 +366,58 @@ class Manager:
             _lib.abx_command_free(made)
         return Check(said["decision"], said["rule"] or "", said["reason"] or "", said["part"] or "")
 
-    def run(self, command: Union[str, Sequence[str]], *, cwd: Optional[str] = None,
-            env: Optional[Mapping[str, str]] = None, timeout: Optional[float] = None,
-            settings: Optional[Mapping[str, Union[str, Sequence[str]]]] = None,
+    def run(self, command: Command, *, cwd: Optional[Text] = None, env: Optional[Mapping[str, str]] = None,
+            timeout: Optional[float] = None, input: Optional[bytes] = None,  # pylint: disable=redefined-builtin
+            settings: Optional[Mapping[str, Union[Scalar, Sequence[Text]]]] = None,
             output: Optional[Callable[[int, bytes], None]] = None) -> Result:
         """Runs shell text (str) or a program with arguments (sequence), and waits.
 
-        settings: keys of this command alone; a string is set, a sequence is appended. output gets the bytes of
-        streams 1 and 2 as they come.
+        settings: keys of this command alone; a list is appended, anything else is set. input is what it reads.
+        output gets the bytes of streams 1 and 2 as they come; if it raises, the command is ended, and so does run.
         """
         manager, made = self._open(), self._command(command)
-        callback = _OUTPUT(lambda _user, stream, data, size: output(stream, ctypes.string_at(data, size))
-                           if output else None)
+        problems: List[BaseException] = []
+
+        def on_output(_user: Any, stream: int, data: int, size: int) -> None:
+            try:
+                if output and not problems:
+                    output(stream, ctypes.string_at(data, size))
+            except BaseException as problem:  # pylint: disable=broad-except # nothing may fly through C
+                problems.append(problem)
+                _lib.abx_command_cancel(made)
+
+        callback = _OUTPUT(on_output)
         try:
-            if cwd is not None:
-                _call("abx_command_set_cwd", made, os.fsencode(cwd))
-            if env is not None:
-                _call("abx_command_set_env", made, _words([f"{k}={v}" for k, v in env.items()]))
-            if timeout is not None:
-                _call("abx_command_set_timeout", made, max(1, int(timeout * 1000)))
-            for key, value in (settings or {}).items():
-                if isinstance(value, str):
-                    _call("abx_command_set_string", made, key.encode(), os.fsencode(value))
-                else:
-                    for entry in value:
-                        _call("abx_command_append", made, key.encode(), os.fsencode(entry))
+            self._set(made, cwd, env, timeout, settings)
             if output:
                 _call("abx_command_set_output", made, callback, None)
-            return self._result(_made("abx_manager_run", manager, made))
+            with _Input(made, input):
+                handle = _interruptible(made, lambda: _made("abx_manager_run", manager, made))
+            result = self._result(handle)
+        except AgentboxError:
+            if not problems:
+                raise
         finally:
             _lib.abx_command_free(made)
+        if problems:
+            raise problems[0]
+        return result
+
+    @staticmethod
+    def _set(made: _P, cwd: Optional[Text], env: Optional[Mapping[str, str]], timeout: Optional[float],
+             settings: Optional[Mapping[str, Union[Scalar, Sequence[Text]]]]) -> None:
+        if cwd is not None:
+            _call("abx_command_set_cwd", made, _text(cwd))
+        if env is not None:
+            _call("abx_command_set_env", made, _words([f"{k}={v}" for k, v in env.items()]))
+        if timeout is not None:
+            _call("abx_command_set_timeout", made, max(1, int(timeout * 1000)))
+        for key, value in (settings or {}).items():
+            if isinstance(value, (list, tuple)):
+                for entry in value:
+                    _call("abx_command_append", made, key.encode(), _text(entry))
+            else:
+                _call("abx_command_set_string", made, key.encode(), _scalar(value))
 
     @staticmethod
     def _result(handle: _P) -> Result:

@@ -488,7 +488,7 @@ ABX_API int64_t abx_result_duration_ns(const abx_result *result);
 ABX_API int64_t abx_result_user_ns(const abx_result *result);
 ABX_API int64_t abx_result_system_ns(const abx_result *result);
 ABX_API int64_t abx_result_max_rss_bytes(const abx_result *result);
-/* 1 only if every layer that the policy asks for was in force. */
+/* 1 only if every layer that the policy asks for was in force, and there is no gap. */
 ABX_API int32_t abx_result_sandboxed(const abx_result *result);
 /* "native", "bwrap", "landlock" or "none" */
 ABX_API const char *abx_result_backend(const abx_result *result);

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "api/judge.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "base/wake.h"
 #include "probe/approvals.h"
@@ -196,15 +197,9 @@ static void publish_question(struct asking *a, bool on)
     (void)pthread_mutex_lock(&m->lock);
     a->command->question = on ? q : NULL;
     if (on) {
-        q->next = m->questions;
-        q->prev = &m->questions;
-        if (q->next)
-            q->next->prev = &q->next;
-        m->questions = q;
+        LIST_PUSH(m->questions, q);
     } else {
-        *q->prev = q->next;
-        if (q->next)
-            q->next->prev = q->prev;
+        LIST_REMOVE(q);
     }
     (void)pthread_mutex_unlock(&m->lock);
     (void)pthread_mutex_unlock(&a->command->lock);
@@ -360,9 +355,11 @@ static int32_t outcome(const struct asking *a, enum answer answer, abx_error **e
     case ANSWER_FAILED:
         return refuse_failed(a, err);
     case ANSWER_NOBODY:
-        return refuse(a, "it needs an approval, and there is nobody to ask",
-                      "set hooks.approve, or allow it by a rule in the user's own configuration",
-                      err);
+        return refuse(
+            a, "it needs an approval, and there is nobody to ask",
+            "give the manager an approver (hooks.approve), or allow it by a rule in the user's "
+            "own configuration",
+            err);
     case ANSWER_FLOOD:
         return refuse(a, "not asked about, because five commands were refused just now",
                       "wait a minute; a rule of your own (classifier.rules) decides without a "

@@ -152,6 +152,10 @@ const char *cause_hint(enum probe_item item, int32_t error, const struct cause_s
     case PROBE_SECCOMP:
     case PROBE_NOTIFY:
         return "the kernel lacks CONFIG_SECCOMP_FILTER: use another one";
+    case PROBE_CLOSE_RANGE:
+    case PROBE_PIDFD:
+        return "every kernel since 5.13 has this call: the kernel is older, or the filter of a "
+               "container's engine is; update it";
     default:
         break;
     }
@@ -166,6 +170,8 @@ const char *cause_cost(enum probe_item item, struct cause_rest rest)
 {
     const bool around = item <= PROBE_PROC || item >= PROBE_LANDLOCK; /* of what keeps files */
 
+    if (item == PROBE_CLOSE_RANGE || item == PROBE_PIDFD)
+        return "nothing can run";
     if (!rest.view && !rest.landlock && around)
         return "nothing is left that could stand around the files";
     switch (item) {

@@ -152,7 +152,8 @@ static void add_enumeration(const struct explain_context *context, const struct 
         return;
     for (uint32_t i = 0; i < plan->rule_count; i++)
         if ((plan->rules[i].grant == grant || plan->rules[i].grant == GRANT_DEVICE ||
-             plan->rules[i].grant == GRANT_WRITE) &&
+             plan->rules[i].grant == GRANT_WRITE ||
+             (plan->rules[i].grant == GRANT_READ && mode != W_OK)) &&
             path_is_beneath(path, plan->rules[i].path))
             return;
     *says = (struct explain_answer){

@@ -54,7 +54,7 @@ static int32_t answer(const abx_command *c, const struct filter *filter, const s
         .source = arena_strdup(arena, shown),
         .grant = arena_strdup(arena, v.decision == FILTER_ALLOW ? "" : v.grant),
         .note = port ? note(&v, host)
-                     : arena_printf(arena, "of port %u%s%s", USUAL_PORT,
+                     : arena_printf(arena, "port %u is meant%s%s", USUAL_PORT,
                                     note(&v, host)[0] ? "; " : "", note(&v, host)),
     };
     return ret->rule && ret->source && ret->grant && ret->note ? ABX_OK : err_nomem(err);

@@ -20,6 +20,7 @@
 #include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
+#include "base/list.h"
 #include "base/wake.h"
 
 const char *abx_version(void)
@@ -227,10 +228,8 @@ int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_err
         (void)pthread_mutex_unlock(&m->lock);
         return err_new(err, ABX_E_CLOSED, "start a command: the manager is closed");
     }
-    *a = (struct active){ .run = run, .next = m->active, .prev = &m->active };
-    if (a->next)
-        a->next->prev = &a->next;
-    m->active = a;
+    *a = (struct active){ .run = run };
+    LIST_PUSH(m->active, a);
     (void)pthread_mutex_unlock(&m->lock);
     return ABX_OK;
 }
@@ -239,9 +238,7 @@ void manager_leave(abx_manager *m, struct active *a)
 {
     (void)pthread_mutex_lock(&m->lock);
     if (a->prev) {
-        *a->prev = a->next;
-        if (a->next)
-            a->next->prev = a->prev;
+        LIST_REMOVE(a);
         *a = (struct active){ 0 };
         (void)pthread_cond_broadcast(&m->idle);
     }
@@ -289,6 +286,12 @@ void manager_finish(abx_manager *m, struct run *run)
 }
 
 /* ---- the thread ---- */
+
+/* Has, or will have with its first process. */
+bool manager_has_thread(const abx_manager *m)
+{
+    return !(m->hooks.flags & ABX_NO_THREAD);
+}
 
 /* The process with this id, kept from being freed until it is unpinned; NULL: gone. */
 static abx_process *pin_process(abx_manager *m, uint64_t id)
@@ -392,20 +395,22 @@ static int ensure_epoll(abx_manager *m)
     return m->epoll_fd < 0 ? -errno : 0;
 }
 
+/* Somebody pumps from now on: the manager's thread, or the caller, who has the epoll. Locked. */
+static int ensure_pump(abx_manager *m)
+{
+    int r = ensure_epoll(m);
+
+    return r == 0 && manager_has_thread(m) && !m->has_thread ? start_thread(m) : r;
+}
+
 int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err)
 {
     struct epoll_event event = { .events = EPOLLIN };
 
     (void)pthread_mutex_lock(&m->lock);
     p->id = event.data.u64 = ++m->last_id;
-    p->next = m->processes;
-    p->prev = &m->processes;
-    if (p->next)
-        p->next->prev = &p->next;
-    m->processes = p;
-    int r = ensure_epoll(m);
-    if (r == 0 && !m->has_thread && manager_has_thread(m))
-        r = start_thread(m);
+    LIST_PUSH(m->processes, p);
+    int r = ensure_pump(m);
     if (r == 0 && epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, p->epoll_fd, &event) < 0)
         r = -errno;
     (void)pthread_mutex_unlock(&m->lock);
@@ -415,9 +420,7 @@ int32_t manager_watch(abx_manager *m, abx_process *p, abx_error **err)
 int32_t manager_pump(abx_manager *m, abx_error **err)
 {
     (void)pthread_mutex_lock(&m->lock);
-    int r = ensure_epoll(m);
-    if (r == 0 && !m->has_thread && manager_has_thread(m))
-        r = start_thread(m);
+    int r = ensure_pump(m);
     (void)pthread_mutex_unlock(&m->lock);
     return r < 0 ? err_sys(err, ABX_E_IO, r, "start the manager's thread") : ABX_OK;
 }
@@ -443,20 +446,13 @@ void manager_forget(abx_manager *m, abx_process *p)
 {
     (void)pthread_mutex_lock(&m->lock);
     if (p->prev) {
-        *p->prev = p->next;
-        if (p->next)
-            p->next->prev = p->prev;
+        LIST_REMOVE(p);
         p->prev = NULL;
         (void)epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL); /* it may have ended */
     }
     while (p->pins > 0)
         (void)pthread_cond_wait(&m->idle, &m->lock);
     (void)pthread_mutex_unlock(&m->lock);
-}
-
-bool manager_has_thread(const abx_manager *m)
-{
-    return !(m->hooks.flags & ABX_NO_THREAD);
 }
 
 int32_t abx_manager_fd(abx_manager *m)
@@ -475,7 +471,7 @@ int32_t abx_manager_dispatch(abx_manager *m, int32_t timeout_ms, abx_error **err
 
     if (code != ABX_OK)
         return code;
-    if (!(m->hooks.flags & ABX_NO_THREAD))
+    if (manager_has_thread(m))
         return err_new(err, ABX_E_STATE, "dispatch: this manager has a thread of its own");
     if (abx_manager_fd(m) < 0)
         return err_sys(err, ABX_E_IO, -errno, "dispatch");

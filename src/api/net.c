@@ -22,6 +22,7 @@
 #include "api/net_internal.h"
 #include "api/net_rules.h"
 #include "base/fd.h"
+#include "base/list.h"
 #include "base/str.h"
 
 #define NOTICE_DIED                                                                                \
@@ -32,7 +33,8 @@
 
 /* Tags of the epoll: a run's listeners have its number and their own. */
 enum { TAG_ROLE = 1, TAG_NAMES };
-#define TAG_OF_RUN(id) ((uint64_t)(id) << 32)
+#define TAG_OF_RUN(id)  ((uint64_t)(id) << 32)
+#define RUN_OF_TAG(tag) ((uint32_t)((tag) >> 32))
 
 static uint32_t listener_id(const struct net_run *r, size_t index)
 {
@@ -292,22 +294,39 @@ static void take_form(struct net *n, struct net_run *r)
     }
 }
 
+/* The role said something, or has died. */
+static void on_role(struct net *n)
+{
+    if (n->client.control >= 0 && client_dispatch(&n->client, 0, NULL) != ABX_OK)
+        role_died(n);
+}
+
+/* /etc/hosts or resolv.conf may be new. */
+static void on_names(struct net *n)
+{
+    if (n->names.fd >= 0 && names_changed(&n->names) && n->client.control >= 0 &&
+        client_names(&n->client, NAMES_HOSTS, NAMES_RESOLV, NULL) != ABX_OK)
+        role_died(n);
+}
+
+static void on_run(struct net *n, uint32_t id)
+{
+    struct net_run *r = find_run(n, id);
+
+    if (r && r->status_fd >= 0)
+        take_form(n, r);
+    else if (r && r->state == NET_WAITS)
+        serve_run(n, r);
+}
+
 static void on_event(struct net *n, uint64_t tag)
 {
-    if (tag == TAG_ROLE) {
-        if (n->client.control >= 0 && client_dispatch(&n->client, 0, NULL) != ABX_OK)
-            role_died(n);
-    } else if (tag == TAG_NAMES) {
-        if (n->names.fd >= 0 && names_changed(&n->names) && n->client.control >= 0 &&
-            client_names(&n->client, NAMES_HOSTS, NAMES_RESOLV, NULL) != ABX_OK)
-            role_died(n);
-    } else {
-        struct net_run *r = find_run(n, (uint32_t)(tag >> 32));
-        if (r && r->status_fd >= 0)
-            take_form(n, r);
-        else if (r && r->state == NET_WAITS)
-            serve_run(n, r);
-    }
+    if (tag == TAG_ROLE)
+        on_role(n);
+    else if (tag == TAG_NAMES)
+        on_names(n);
+    else
+        on_run(n, RUN_OF_TAG(tag));
 }
 
 /* Without the lock. */
@@ -397,11 +416,7 @@ static int32_t add_run(struct net *n, struct net_run *r, abx_error **err)
     (void)pthread_mutex_lock(&n->lock);
     r->net = n;
     r->id = ++n->last_id;
-    r->next = n->runs;
-    r->prev = &n->runs;
-    if (r->next)
-        r->next->prev = &r->next;
-    n->runs = r;
+    LIST_PUSH(n->runs, r);
     for (size_t i = 0; i < r->count && e == 0; i++)
         e = watch(n, r->fds[i], TAG_OF_RUN(r->id));
     for (size_t i = 0; i < r->ports.count && e == 0; i++)
@@ -479,9 +494,7 @@ static void remove_run(struct net *n, struct net_run *r)
 {
     drop_listeners(n, r);
     drop_status(n, r);
-    *r->prev = r->next;
-    if (r->next)
-        r->next->prev = r->prev;
+    LIST_REMOVE(r);
     r->net = NULL;
     r->state = NET_CLOSED;
 }
@@ -496,6 +509,19 @@ static void move_violations(struct net_run *r, struct violations *to)
     violations_done(&r->violations);
 }
 
+/* Waits for the role's answer: the run's last records come before it. */
+static void leave_role(struct net *n, struct net_run *r)
+{
+    n->client.pipelined = false;
+    n->client.call_ns = LEAVE_NS;
+    int32_t code = client_drop_rules(&n->client, r->id, NULL);
+    n->client.pipelined = true;
+    n->client.call_ns = 0;
+    r->state = NET_CLOSED; /* whatever happens now happens to others */
+    if (code != ABX_OK)
+        role_died(n);
+}
+
 void net_leave(struct net_run *r, struct violations *violations)
 {
     struct net *n = r ? r->net : NULL;
@@ -503,20 +529,21 @@ void net_leave(struct net_run *r, struct violations *violations)
     if (!n)
         return;
     (void)pthread_mutex_lock(&n->lock);
-    if (r->state == NET_SERVED) {
-        n->client.pipelined = false;
-        n->client.call_ns = LEAVE_NS;
-        int32_t code = client_drop_rules(&n->client, r->id, NULL);
-        n->client.pipelined = true;
-        n->client.call_ns = 0;
-        r->state = NET_CLOSED; /* whatever happens now happens to others */
-        if (code != ABX_OK)
-            role_died(n);
-    }
+    if (r->state == NET_SERVED)
+        leave_role(n, r);
     remove_run(n, r);
     move_violations(r, violations);
     (void)pthread_mutex_unlock(&n->lock);
     tell(n);
+}
+
+/* Its memory; the net does not know it any more. */
+static void release(struct net_run *r)
+{
+    violations_done(&r->violations);
+    violations_done(&r->failures);
+    settings_free(r->call);
+    free(r);
 }
 
 void net_run_free(struct net_run *r)
@@ -524,10 +551,7 @@ void net_run_free(struct net_run *r)
     if (!r)
         return;
     net_leave(r, NULL);
-    violations_done(&r->violations);
-    violations_done(&r->failures);
-    settings_free(r->call);
-    free(r);
+    release(r);
 }
 
 void net_run_forget(struct net_run *r)
@@ -535,15 +559,9 @@ void net_run_forget(struct net_run *r)
     if (!r)
         return;
     close_all(r);
-    if (r->net) { /* out of the list of our copy */
-        *r->prev = r->next;
-        if (r->next)
-            r->next->prev = r->prev;
-    }
-    violations_done(&r->violations);
-    violations_done(&r->failures);
-    settings_free(r->call);
-    free(r);
+    if (r->net) /* out of the list of our copy */
+        LIST_REMOVE(r);
+    release(r);
 }
 
 void net_free(struct net *n)

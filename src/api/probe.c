@@ -26,6 +26,7 @@ struct findings {
     abx_error *bwrap_why; /* … */
     char *bwrap_said;     /* … of trying it, where that matters */
     bool by_bwrap;        /* what is missing it has for us */
+    bool calls;           /* those that every back end needs are there */
     struct cause_rest rest;
 };
 
@@ -140,9 +141,9 @@ static void add_limits(abx_report *r, const struct findings *f)
 static void find_bwrap(const abx_report *r, struct image *image, struct findings *f)
 {
     f->bwrap_code = bwrap_find(&f->bwrap, &f->bwrap_why);
-    if (f->bwrap_code == ABX_OK && !r->native && !r->inner)
+    if (f->bwrap_code == ABX_OK && !r->native && !r->inner && f->calls)
         f->bwrap_said = bwrap_try(&f->bwrap, image);
-    f->by_bwrap = f->bwrap_code == ABX_OK && !f->bwrap_said && !r->native && !r->inner;
+    f->by_bwrap = f->bwrap_code == ABX_OK && !f->bwrap_said && !r->native && !r->inner && f->calls;
 }
 
 static void add_bwrap(abx_report *r, const struct findings *f)
@@ -180,10 +181,11 @@ static void judge(abx_report *r, struct findings *f)
     const uint32_t few = LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP);
     const uint32_t all = LAYER_BIT(LAYER_COUNT) - 1;
 
+    f->calls = !is_missing(f, PROBE_CLOSE_RANGE) && !is_missing(f, PROBE_PIDFD);
     f->rest = (struct cause_rest){ (layers & view) == view, (layers & few) == few };
-    r->native = (layers & all) == all;
-    r->inner = f->signs.inner && f->rest.landlock;
-    r->landlock = f->rest.landlock && (r->inner || !f->rest.view);
+    r->native = f->calls && (layers & all) == all;
+    r->inner = f->signs.inner && f->rest.landlock && f->calls;
+    r->landlock = f->rest.landlock && f->calls && (r->inner || !f->rest.view);
     r->notify = !is_missing(f, PROBE_NOTIFY);
 }
 
@@ -199,6 +201,10 @@ static void fill(abx_report *r, const struct findings *f)
     add_landlock(r, f);
     add_item(r, f, PROBE_SECCOMP, "system calls by allow-list");
     add_limits(r, f);
+    if (is_missing(f, PROBE_CLOSE_RANGE))
+        add_item(r, f, PROBE_CLOSE_RANGE, "");
+    if (is_missing(f, PROBE_PIDFD))
+        add_item(r, f, PROBE_PIDFD, "");
     add_bwrap(r, f);
 }
 

@@ -11,6 +11,7 @@
 #include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
+#include "base/list.h"
 #include "base/wake.h"
 
 /* A command that may be started: wrapped by this manager, or new and then its policy is built. */
@@ -303,9 +304,7 @@ int32_t abx_process_fd(const abx_process *p)
 static void free_copy(abx_process *p)
 {
     if (p->prev) { /* out of the list of our copy of the manager */
-        *p->prev = p->next;
-        if (p->next)
-            p->next->prev = p->prev;
+        LIST_REMOVE(p);
     }
     run_forget(&p->run);
     net_run_forget(p->net);

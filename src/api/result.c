@@ -70,7 +70,7 @@ int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required
     r->backend = run->backend;
     r->monitor = run->start.value & STATUS_WATCHED;
     r->reads = (r->monitor && run->watch.level == WATCH_LEARN) || (run->start.value & STATUS_READS);
-    r->sandboxed = required != 0 && (required & ~r->layers) == 0;
+    r->sandboxed = required != 0 && (required & ~r->layers) == 0 && !r->shortfalls;
     for (uint32_t i = 0, n = 0; i < LAYER_NAME_COUNT; i++)
         if (r->layers & LAYER_BIT(i))
             r->enforced[n++] = layer_names[i];

@@ -182,15 +182,15 @@ static void put_names(struct buf *b, const struct opt_spec *spec)
         (void)buf_printf(b, " %s", spec->value);
 }
 
-void opt_put_words(struct buf *b, const char *text, size_t indent, size_t columns_there)
+void opt_put_words(struct buf *b, const char *text, size_t indent, size_t width)
 {
-    size_t width = MAX_OF(columns_there - MIN_OF(indent, columns_there), OPT_HELP_MINIMUM);
+    size_t room = MAX_OF(width - MIN_OF(indent, width), OPT_HELP_MINIMUM);
     size_t used = 0;
 
     while (*text != '\0') {
         size_t len = strcspn(text, " "), need = columns(text, len);
 
-        if (used > 0 && used + 1 + need > width) {
+        if (used > 0 && used + 1 + need > room) {
             (void)buf_putc(b, '\n');
             put_spaces(b, indent);
             used = 0;

@@ -22,6 +22,11 @@ bool str_eq(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+bool str_is(const char *bytes, size_t len, const char *name)
+{
+    return strlen(name) == len && memcmp(bytes, name, len) == 0;
+}
+
 bool str_has_prefix(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;

@@ -7,6 +7,8 @@
 #include "base/defs.h"
 
 bool str_eq(const char *a, const char *b);
+/* The bytes are this name, whole. */
+bool str_is(const char *bytes, size_t len, const char *name);
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
 /* Decimal, the whole string, no sign; false if malformed or above max. */

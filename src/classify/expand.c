@@ -13,6 +13,10 @@
 #include "base/str.h"
 #include "classify/walker.h"
 
+#define POOL_BLOCK 2048
+#define POOL_LONG  1024 /* texts from here on have memory of their own */
+#define SPLIT_COST 32   /* of a byte that may become a word of its own: small words are not cheap */
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static bool scratch_put(struct walker *w, const char *text, size_t len)
@@ -35,29 +39,33 @@ static bool scratch_put(struct walker *w, const char *text, size_t len)
     return true;
 }
 
+/* Room for a text and its NUL: of the pool, which saves the arena's padding, unless it is long. */
+static char *pool_room(struct walker *w, size_t len)
+{
+    if (len >= POOL_LONG)
+        return walk_alloc(w, len + 1, 1);
+    if (len >= w->pool_left) {
+        w->pool = walk_alloc(w, POOL_BLOCK, 1);
+        w->pool_left = w->pool ? POOL_BLOCK : 0;
+    }
+    if (!w->pool)
+        return NULL;
+    char *room = w->pool;
+    w->pool += len + 1;
+    w->pool_left -= len + 1;
+    return room;
+}
+
 /* A copy with a NUL behind it. */
 static const char *pool_copy(struct walker *w, const char *text, size_t len)
 {
-    char *copy;
+    char *copy = pool_room(w, len);
 
-    if (len >= 1024) {
-        copy = walk_alloc(w, len + 1, 1);
-    } else {
-        if (len >= w->pool_left) {
-            w->pool = walk_alloc(w, 2048, 1);
-            w->pool_left = w->pool ? 2048 : 0;
-        }
-        copy = w->pool;
-    }
     if (!copy)
         return NULL;
     if (len > 0)
         memcpy(copy, text, len);
     copy[len] = '\0';
-    if (len < 1024) {
-        w->pool += len + 1;
-        w->pool_left -= len + 1;
-    }
     return copy;
 }
 
@@ -213,7 +221,7 @@ static bool field_home_inside(struct field *f, const struct word *word, bool quo
 
 bool field_value(struct field *f, const struct word *word, bool quoted)
 {
-    size_t cost = quoted || !f->splits ? word->len : 32 * word->len; /* small words are not cheap */
+    size_t cost = quoted || !f->splits ? word->len : SPLIT_COST * word->len;
     const char *separators;
 
     if (cost > f->w->budget || (word->flags & WORD_SPLITS))
@@ -350,19 +358,29 @@ bool field_parts(struct field *f, const struct shell_part *part)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* The last word of the stack ends in the carriage return of its line: the judge need not see it. */
-static void drop_carriage_return(struct walker *w, size_t base)
+static bool ends_in_cr(const struct word *word)
+{
+    return word->len > 0 && word->text[word->len - 1] == '\r';
+}
+
+/* Without the carriage return of its line: the judge need not see it. False: no memory. */
+static bool drop_cr(struct walker *w, struct word *word)
+{
+    word->text = pool_copy(w, word->text, --word->len);
+    return word->text != NULL;
+}
+
+/* The same for the last word of the stack since base; nothing else in it: it is no word. */
+static bool drop_cr_of_last(struct walker *w, size_t base)
 {
     struct word *word = w->stack_len > base ? &w->stack[w->stack_len - 1] : NULL;
 
-    if (!word || word->len == 0 || word->text[word->len - 1] != '\r')
-        return;
-    if (word->len == 1) {
-        w->stack_len--;
-        return;
-    }
-    word->text = pool_copy(w, word->text, word->len - 1);
-    word->len--;
+    if (!word || !ends_in_cr(word))
+        return true;
+    if (word->len > 1)
+        return drop_cr(w, word);
+    w->stack_len--;
+    return true;
 }
 
 static bool expand_braces(struct walker *w, const struct context *cx, const struct shell_word *word)
@@ -400,9 +418,7 @@ static bool expand_fields(struct walker *w, const struct context *cx, const stru
     } else if (!field_parts(&f, word->parts) || !field_end(&f, false)) {
         return false;
     }
-    if (word->flags & SHELL_WORD_CR)
-        drop_carriage_return(w, base);
-    return true;
+    return !(word->flags & SHELL_WORD_CR) || drop_cr_of_last(w, base);
 }
 
 /* The words that were put on the stack since base, as a list of their own. */
@@ -449,13 +465,8 @@ static bool expand_single(struct walker *w, const struct context *cx,
 bool expand_word(struct walker *w, const struct context *cx, const struct shell_word *word,
                  struct word *ret)
 {
-    if (!expand_single(w, cx, word->parts, ret))
-        return false;
-    if ((word->flags & SHELL_WORD_CR) && ret->len > 0 && ret->text[ret->len - 1] == '\r') {
-        ret->text = pool_copy(w, ret->text, --ret->len);
-        return ret->text != NULL;
-    }
-    return true;
+    return expand_single(w, cx, word->parts, ret) &&
+           (!(word->flags & SHELL_WORD_CR) || !ends_in_cr(ret) || drop_cr(w, ret));
 }
 
 /* What is behind the = of an assignment. */
@@ -519,8 +530,7 @@ static bool takes_assignments(const struct shell_word *word)
     static const char *const names[] = { "declare", "typeset", "local", "export", "readonly" };
 
     for (size_t i = 0; i < ARRAY_LEN(names) && (word->flags & SHELL_WORD_PLAIN); i++) {
-        if (word->first.len == strlen(names[i]) &&
-            memcmp(word->first.text, names[i], word->first.len) == 0)
+        if (str_is(word->first.text, word->first.len, names[i]))
             return true;
     }
     return false;

@@ -141,7 +141,7 @@ static bool function_enter(struct walker *w, struct symbol *symbol, struct funct
     *frame = (struct frame){ w->frame, symbol, NULL, w->branches, cx->flags };
     inner.redirects = call->redirects;
     inner.redirect_count = call->redirect_count;
-    if (inner.redirect_count > WALK_MAX_ROUND)
+    if (inner.redirect_count > WALK_MAX_REDIRECTS)
         return walk_fail(w, WALK_LIMIT, "too many redirections", call->part);
     function->called = true;
     w->frame = frame;

@@ -12,7 +12,8 @@
 #include "base/str.h"
 #include "classify/walker.h"
 
-#define ARITH_MAX_NAMES 8 /* names whose values name each other */
+#define ARITH_MAX_NAMES 8  /* names whose values name each other */
+#define ITEM_COST       16 /* of the budget, for each element of a list */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -27,7 +28,7 @@ static bool name_is_dynamic(const char *name, size_t len)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
+        if (str_is(name, len, names[i]))
             return true;
     }
     return false;
@@ -35,7 +36,7 @@ static bool name_is_dynamic(const char *name, size_t len)
 
 static bool name_is(const struct shell_param *param, const char *name)
 {
-    return param->name_len == strlen(name) && memcmp(param->name, name, param->name_len) == 0;
+    return str_is(param->name, param->name_len, name);
 }
 
 /* The names with a value nobody has set. */
@@ -124,24 +125,44 @@ static struct value value_indexed(struct value value, const struct shell_word *i
     return value_item(value, number);
 }
 
-/* The value, and whether it is a list whose elements stay apart in quotes. */
-static struct value param_value(struct walker *w, const struct shell_param *param, bool *ret_list,
-                                bool *ret_joined)
+/* How a parameter stands in its word. */
+struct use {
+    bool quoted;
+    bool list;   /* $@, $*, ${x[@]}, ${x[*]}: all elements */
+    bool joined; /* of these, with a *: one word in quotes */
+};
+
+/* What it may be several words of, even in quotes. */
+static bool use_is_apart(struct use use)
 {
-    const struct symbol *symbol;
-    struct value value;
+    return use.list && !use.joined;
+}
+
+static bool name_is_special(const struct shell_param *param)
+{
     char first = param->name[0];
 
-    *ret_list = *ret_joined = false;
-    if (!shell_name_byte(first) || (first >= '0' && first <= '9')) {
-        *ret_list = first == '@' || first == '*';
-        *ret_joined = first == '*';
-        if (strchr("?-$!", first))
-            return (struct value){ .kind = VALUE_UNKNOWN };
-        return value_positional(w, param);
-    }
-    symbol = scope_find(w->scope, param->name, param->name_len);
-    value = symbol ? scope_get(w->scope, symbol) : (struct value){ .kind = VALUE_INITIAL };
+    return !shell_name_byte(first) || (first >= '0' && first <= '9');
+}
+
+static struct use param_use(const struct shell_param *param, bool quoted)
+{
+    char all = '\0';
+
+    if (name_is_special(param))
+        all = param->name[0];
+    else if (param->index && param->index->raw_len == 1)
+        all = param->index->raw[0];
+    return (struct use){ quoted, all == '@' || all == '*', all == '*' };
+}
+
+/* A name of the text's own, or of the shell. */
+static struct value value_named(struct walker *w, const struct shell_param *param)
+{
+    const struct symbol *symbol = scope_find(w->scope, param->name, param->name_len);
+    struct value value = symbol ? scope_get(w->scope, symbol)
+                                : (struct value){ .kind = VALUE_INITIAL };
+
     if (!symbol && (w->scope->poisoned || w->scope->epoch.value.epoch != 0))
         value.kind = VALUE_UNKNOWN;
     if (value.kind == VALUE_INITIAL)
@@ -155,67 +176,72 @@ static struct value param_value(struct walker *w, const struct shell_param *para
         if (cwd.kind == VALUE_SCALAR && cwd.items[0].text[0] == '/')
             value = cwd;
     }
-    if (param->index) {
-        bool all = param->index->raw_len == 1;
+    return value;
+}
 
-        *ret_joined = all && param->index->raw[0] == '*';
-        *ret_list = all && (*ret_joined || param->index->raw[0] == '@');
+static struct value param_value(struct walker *w, const struct shell_param *param)
+{
+    if (name_is_special(param))
+        return strchr("?-$!", param->name[0]) ? (struct value){ .kind = VALUE_UNKNOWN }
+                                              : value_positional(w, param);
+    struct value value = value_named(w, param);
+
+    if (param->index)
         return value_indexed(value, param->index);
-    }
     return value.kind == VALUE_LIST ? value_item(value, 0) : value;
 }
 
 /* ---- putting in ------------------------------------------------------------------------------ */
 
-static bool field_list(struct field *f, struct value value, bool quoted, bool joined)
+static bool field_list(struct field *f, struct value value, struct use use)
 {
     if (value.count == 0) {
         f->empty_list = true;
         return true;
     }
-    if ((uint64_t)value.count * 16 > f->w->budget)
+    if ((uint64_t)value.count * ITEM_COST > f->w->budget)
         return field_hole(f, false, NULL);
-    f->w->budget -= (uint64_t)value.count * 16;
+    f->w->budget -= (uint64_t)value.count * ITEM_COST;
     for (size_t i = 0; i < value.count; i++) {
         const struct word *item = &value.items[i];
 
         if (i > 0) {
-            bool apart = f->splits && !(quoted && joined);
+            bool apart = f->splits && !(use.quoted && use.joined);
 
-            if (apart ? !field_end(f, quoted) : !field_text(f, " ", 1, true))
+            if (apart ? !field_end(f, use.quoted) : !field_text(f, " ", 1, true))
                 return false;
         }
-        if ((item->flags & WORD_GLOB) && quoted)
+        if ((item->flags & WORD_GLOB) && use.quoted)
             f->flags |= WORD_GLOB; /* the list was made of it */
         if (item->flags & WORD_SPLITS) {
             if (!field_hole(f, false, item->source))
                 return false;
-        } else if (!field_value(f, item, quoted)) {
+        } else if (!field_value(f, item, use.quoted)) {
             return false;
         }
-        if (quoted && item->len == 0)
+        if (use.quoted && item->len == 0)
             f->started = true;
     }
     return true;
 }
 
 /* Unknown, and perhaps several words even in quotes. */
-static bool field_unknown(struct field *f, bool quoted, bool list)
+static bool field_unknown(struct field *f, struct use use)
 {
-    return field_hole(f, quoted && !list, NULL);
+    return field_hole(f, use.quoted && !use_is_apart(use), NULL);
 }
 
-static bool field_known(struct field *f, struct value value, bool quoted, bool list, bool joined)
+static bool field_known(struct field *f, struct value value, struct use use)
 {
     switch (value.kind) {
     case VALUE_SCALAR:
-        return field_value(f, &value.items[0], quoted);
+        return field_value(f, &value.items[0], use.quoted);
     case VALUE_LIST:
-        return field_list(f, value, quoted, joined);
+        return field_list(f, value, use);
     case VALUE_UNSET:
-        return !quoted || field_text(f, "", 0, true);
+        return !use.quoted || field_text(f, "", 0, true);
     default:
-        return field_unknown(f, quoted, list && !joined);
+        return field_unknown(f, use);
     }
 }
 
@@ -263,7 +289,7 @@ static bool param_assign(struct field *f, const struct shell_param *param, enum 
 
 /* - = ? +: the value or the operand. */
 static bool param_choose(struct field *f, const struct shell_param *param, struct value value,
-                         bool quoted, bool list, bool joined)
+                         struct use use)
 {
     enum truth is_null = value_is_null(value, param->colon);
     enum truth use_operand = is_null;
@@ -277,10 +303,10 @@ static bool param_choose(struct field *f, const struct shell_param *param, struc
         (param->op == PARAM_ASSIGN && !param_assign(f, param, is_null)))
         return false;
     if (use_operand == TRUTH_NO && param->op == PARAM_ALTERNATE)
-        return !quoted || field_text(f, "", 0, true);
+        return !use.quoted || field_text(f, "", 0, true);
     if (use_operand == TRUTH_NO)
-        return field_known(f, value, quoted, list, joined);
-    return field_unknown(f, quoted, list && !joined);
+        return field_known(f, value, use);
+    return field_unknown(f, use);
 }
 
 /* At most six digits. */
@@ -307,33 +333,33 @@ static bool parse_slice(const struct shell_word *word, size_t *ret_from, size_t 
 }
 
 static bool param_slice(struct field *f, const struct shell_param *param, struct value value,
-                        bool quoted, bool list, bool joined)
+                        struct use use)
 {
     size_t from, count;
     struct word piece;
 
     if (!expand_arith(f->w, f->cx, param->operand) || !parse_slice(param->operand, &from, &count))
-        return f->w->result == WALK_OK && field_unknown(f, quoted, list && !joined);
-    if (list && value.kind == VALUE_LIST && list_is_exact(value)) {
+        return f->w->result == WALK_OK && field_unknown(f, use);
+    if (use.list && value.kind == VALUE_LIST && list_is_exact(value)) {
         if (!shell_name_byte(param->name[0]))
             from = from > 0 ? from - 1 : SIZE_MAX; /* ${@:0} has $0 */
         if (from == SIZE_MAX)
-            return field_unknown(f, quoted, !joined);
+            return field_unknown(f, use);
         from = MIN_OF(from, value.count);
         value.items += from;
         value.count = (uint32_t)MIN_OF(value.count - from, count);
-        return field_list(f, value, quoted, joined);
+        return field_list(f, value, use);
     }
-    if (list || value.kind != VALUE_SCALAR ||
+    if (use.list || value.kind != VALUE_SCALAR ||
         (value.items[0].flags & (WORD_UNKNOWN | WORD_TILDE | WORD_GLOB)))
-        return field_unknown(f, quoted, list && !joined);
+        return field_unknown(f, use);
     piece = value.items[0];
     from = MIN_OF(from, piece.len);
     piece.text = arena_strndup(f->w->arena, piece.text + from, MIN_OF(piece.len - from, count));
     if (!piece.text)
         return walk_fail(f->w, WALK_NOMEM, "no memory", NULL);
     piece.len = strlen(piece.text);
-    return field_value(f, &piece, quoted);
+    return field_value(f, &piece, use.quoted);
 }
 
 /* # and % with a plain text. */
@@ -397,39 +423,39 @@ static bool param_is_safe(struct walker *w, const struct shell_param *param, str
 
 bool field_param(struct field *f, const struct shell_param *param, bool quoted)
 {
-    bool list, joined;
-    struct value value = param_value(f->w, param, &list, &joined);
+    const struct use use = param_use(param, quoted);
+    struct value value = param_value(f->w, param);
 
     if (f->w->result != WALK_OK)
         return false;
     if (param->index && !param_is_all(param->index) && !expand_arith(f->w, f->cx, param->index))
         return false;
-    if (!list && !param_is_safe(f->w, param, value))
+    if (!use.list && !param_is_safe(f->w, param, value))
         return walk_fail(f->w, WALK_UNREADABLE, "a value that is expanded again", param->name);
     if (param->indirect || (param->length && param->op != PARAM_PLAIN))
         return (!param->operand || expand_visit(f->w, f->cx, param->operand)) &&
                field_hole(f, false, NULL);
     if (param->length)
-        return param_length(f, value, list);
+        return param_length(f, value, use.list);
     switch ((enum param_op)param->op) {
     case PARAM_PLAIN:
-        return field_known(f, value, quoted, list, joined);
+        return field_known(f, value, use);
     case PARAM_DEFAULT:
     case PARAM_ASSIGN:
     case PARAM_ERROR:
     case PARAM_ALTERNATE:
-        return param_choose(f, param, value, quoted, list, joined);
+        return param_choose(f, param, value, use);
     case PARAM_SUBSTRING:
-        return param_slice(f, param, value, quoted, list, joined);
+        return param_slice(f, param, value, use);
     case PARAM_PREFIX:
     case PARAM_SUFFIX:
-        if (value.kind == VALUE_SCALAR && !list)
+        if (value.kind == VALUE_SCALAR && !use.list)
             return param_strip(f, param, value, quoted);
         FALLTHROUGH;
     default:
         return expand_visit(f->w, f->cx, param->operand) &&
                (!param->second || expand_visit(f->w, f->cx, param->second)) &&
-               field_unknown(f, quoted, list && !joined);
+               field_unknown(f, use);
     }
 }
 
@@ -538,8 +564,7 @@ bool expand_subscript(struct walker *w, const struct word *word)
 static bool test_word_is(const struct shell_word *word, const char *const *names, size_t count)
 {
     for (size_t i = 0; word && i < count && (word->flags & SHELL_WORD_PLAIN); i++) {
-        if (word->first.len == strlen(names[i]) &&
-            memcmp(word->first.text, names[i], word->first.len) == 0)
+        if (str_is(word->first.text, word->first.len, names[i]))
             return true;
     }
     return false;

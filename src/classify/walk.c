@@ -174,8 +174,8 @@ static bool simple_exits(const struct walker *w, const struct shell_command *com
     if (command->kind != COMMAND_SIMPLE || command->assigns || !word ||
         !(word->flags & SHELL_WORD_PLAIN))
         return false;
-    if (!(word->first.len == 4 && memcmp(word->first.text, "exit", 4) == 0) &&
-        !(w->frame && word->first.len == 6 && memcmp(word->first.text, "return", 6) == 0))
+    if (!str_is(word->first.text, word->first.len, "exit") &&
+        !(w->frame && str_is(word->first.text, word->first.len, "return")))
         return false;
     symbol = scope_find(w->scope, word->first.text, word->first.len);
     return !symbol || (!symbol->functions && !symbol->aliases);
@@ -214,7 +214,7 @@ static bool compound_redirects(struct walker *w, const struct shell_command *com
     call = walk_alloc(w, 1, sizeof(*call));
     if (!call || !expand_redirects(w, cx, command->redirects, &cx->redirects, &cx->redirect_count))
         return false;
-    if (cx->redirect_count > WALK_MAX_ROUND)
+    if (cx->redirect_count > WALK_MAX_REDIRECTS)
         return walk_fail(w, WALK_LIMIT, "too many redirections", command->raw);
     call->part = command->raw;
     call->part_len = command->raw_len;
@@ -240,69 +240,6 @@ bool walk_command(struct walker *w, const struct shell_command *command, const s
     ok = compound_redirects(w, command, &inner) && walk_compound(w, command, &inner);
     w->depth--;
     return ok;
-}
-
-/* ---- jumps ----------------------------------------------------------------------------------- */
-
-struct jump *walk_jump_begin(struct walker *w, bool is_loop)
-{
-    struct jump *jump = walk_alloc(w, 1, sizeof(*jump));
-
-    if (jump) {
-        *jump = (struct jump){ .outer = w->jump, .mark = scope_mark(w->scope) };
-        jump->is_loop = is_loop;
-        w->jump = jump;
-    }
-    return jump;
-}
-
-bool walk_jump_end(struct walker *w, struct jump *jump)
-{
-    bool lost = false;
-
-    w->jump = jump->outer;
-    for (const struct taint *taint = jump->taints; taint; taint = taint->next) {
-        lost |= scope_get(w->scope, taint->symbol).kind > VALUE_UNKNOWN;
-        scope_forget(w->scope, taint->symbol);
-    }
-    return lost;
-}
-
-/* What is different now from the start of the loop or function is so after it, perhaps. */
-static bool jump_taint(struct walker *w, struct jump *jump)
-{
-    struct scope *s = w->scope;
-
-    jump->taken = true;
-    w->steps += (s->change_count - MIN_OF(jump->mark, s->change_count)) / 4;
-    s->stamps++;
-    for (size_t i = jump->mark; i < s->change_count; i++) {
-        struct symbol *symbol = s->changes[i].symbol;
-        struct taint *taint;
-
-        if (symbol->stamp == s->stamps || symbol == &s->epoch || symbol == &s->definitions)
-            continue;
-        symbol->stamp = s->stamps;
-        if (value_equal(&symbol->value, &s->changes[i].value))
-            continue;
-        taint = walk_alloc(w, 1, sizeof(*taint));
-        if (!taint)
-            return false;
-        *taint = (struct taint){ jump->taints, symbol };
-        jump->taints = taint;
-    }
-    return walk_step(w);
-}
-
-bool walk_jump_take(struct walker *w, bool loops, bool functions)
-{
-    for (struct jump *jump = w->jump; jump; jump = jump->outer) {
-        if ((jump->is_loop ? loops : functions) && !jump_taint(w, jump))
-            return false;
-        if (!jump->is_loop)
-            break;
-    }
-    return true;
 }
 
 /* ---- pipelines and lists --------------------------------------------------------------------- */
@@ -343,8 +280,8 @@ static bool item_is_cd(const struct shell_item *item)
 
     return command->kind == COMMAND_SIMPLE && !command->next && word &&
            (word->flags & SHELL_WORD_PLAIN) &&
-           ((word->first.len == 2 && memcmp(word->first.text, "cd", 2) == 0) ||
-            (word->first.len == 5 && memcmp(word->first.text, "pushd", 5) == 0));
+           (str_is(word->first.text, word->first.len, "cd") ||
+            str_is(word->first.text, word->first.len, "pushd"));
 }
 
 /* The right side of ||: what came before it has failed, a cd too. */
@@ -472,30 +409,45 @@ static bool outer_exports(struct walker *w, const struct call *outer)
     return !w->scope->failed;
 }
 
+/* eval, while its call is judged: the text runs in the shell that is walked there. */
+static bool is_eval(const struct call *outer)
+{
+    return outer && outer->walker && outer->walker->current == outer && outer->count > 0 &&
+           str_eq(outer->words[0].text, "eval");
+}
+
+static void share_scope(struct walker *w, const struct call *outer)
+{
+    w->scope = outer->walker->scope;
+    for (size_t i = 0; i < outer->assign_count; i++)
+        assign_text(w, outer->assigns[i].name, strlen(outer->assigns[i].name), false,
+                    &outer->assigns[i].value);
+}
+
+/* A shell of its own, with what the call around it passes on. */
+static bool own_scope(struct walker *w, const struct call *outer)
+{
+    struct word cwd = { .text = outer ? outer->cwd : "" };
+
+    cwd.len = strlen(cwd.text);
+    w->scope = &w->own;
+    scope_init(w->scope, w->arena);
+    scope_set_word(w->scope, &w->scope->cwd, &cwd);
+    if (outer && (outer->flags & CALL_CWD_UNKNOWN))
+        scope_forget(w->scope, &w->scope->cwd);
+    return !outer || outer_exports(w, outer) || walk_fail(w, WALK_NOMEM, "no memory", NULL);
+}
+
 /* *ret_mark: where a scope that is not ours has to go back to. */
 static bool walk_begin(struct walker *w, const struct call *outer, struct context *cx,
                        size_t *ret_mark)
 {
-    struct word cwd = { .text = "" };
-
-    if (outer && outer->walker && outer->walker->current == outer && outer->count > 0 &&
-        str_eq(outer->words[0].text, "eval")) {
-        w->scope = outer->walker->scope;
-        *ret_mark = scope_mark(w->scope);
-        for (size_t i = 0; i < outer->assign_count; i++)
-            assign_text(w, outer->assigns[i].name, strlen(outer->assigns[i].name), false,
-                        &outer->assigns[i].value);
-    } else {
-        w->scope = &w->own;
-        *ret_mark = 0;
-        scope_init(w->scope, w->arena);
-        if (outer)
-            cwd = (struct word){ .text = outer->cwd, .len = strlen(outer->cwd) };
-        scope_set_word(w->scope, &w->scope->cwd, &cwd);
-        if (outer && (outer->flags & CALL_CWD_UNKNOWN))
-            scope_forget(w->scope, &w->scope->cwd);
-        if (outer && !outer_exports(w, outer))
-            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+    *ret_mark = 0;
+    if (is_eval(outer)) {
+        *ret_mark = scope_mark(outer->walker->scope);
+        share_scope(w, outer);
+    } else if (!own_scope(w, outer)) {
+        return false;
     }
     if (!outer)
         return true;
@@ -503,7 +455,7 @@ static bool walk_begin(struct walker *w, const struct call *outer, struct contex
     cx->feeder = outer->feeder;
     cx->redirects = outer->redirects;
     cx->redirect_count = outer->redirect_count;
-    return cx->redirect_count <= WALK_MAX_ROUND ||
+    return cx->redirect_count <= WALK_MAX_REDIRECTS ||
            walk_fail(w, WALK_LIMIT, "too many redirections", NULL);
 }
 
@@ -516,13 +468,32 @@ struct walk_source {
     bool plain;
 };
 
+static const struct shell_list *read_source(struct walker *w, const struct walk_source *source)
+{
+    w->shell.arena = w->arena;
+    w->shell.plain = source->plain;
+    const struct shell_list *list = shell_parse(&w->shell, source->text, source->len);
+    return list || !source->plain ? list : shell_lines_before(&w->shell);
+}
+
+/* What was read, and then the functions that nothing called. */
+static void walk_all(struct walker *w, const struct shell_list *list, const struct call *outer)
+{
+    struct context cx = { .flags = 0 };
+    size_t mark;
+
+    if (!walk_begin(w, outer, &cx, &mark))
+        return;
+    if (walk_list(w, list, &cx) && walk_step(w))
+        (void)function_rest(w, &cx);
+    if (w->scope != &w->own)
+        scope_rollback(w->scope, mark);
+}
+
 static enum walk_result walk_source(const struct walk_source *source, struct arena *arena,
                                     walk_visit visit, void *user, struct walk_problem *ret_problem)
 {
     struct walker *w = arena_alloc(arena, 1, sizeof(*w));
-    struct context cx = { .flags = 0 };
-    const struct shell_list *list;
-    size_t mark;
 
     *ret_problem = (struct walk_problem){ .what = "no memory" };
     if (!w)
@@ -535,24 +506,15 @@ static enum walk_result walk_source(const struct walk_source *source, struct are
     w->user = user;
     w->text = source->text;
     w->len = source->len;
-    w->budget = WALK_MIN_BUDGET + 16 * (uint64_t)source->len;
-    w->shell.arena = arena;
-    w->shell.plain = source->plain;
-    list = shell_parse(&w->shell, source->text, source->len);
-    if (!list && source->plain)
-        list = shell_lines_before(&w->shell);
+    w->budget = WALK_MIN_BUDGET + WALK_BYTE_BUDGET * (uint64_t)source->len;
+    const struct shell_list *list = read_source(w, source);
     if (!list) {
         *ret_problem = w->shell.problem;
         ret_problem->steps = w->shell.steps;
         ret_problem->differs = w->shell.differs;
         return w->shell.result;
     }
-    if (walk_begin(w, source->outer, &cx, &mark)) {
-        if (walk_list(w, list, &cx) && walk_step(w))
-            (void)function_rest(w, &cx);
-        if (w->scope != &w->own)
-            scope_rollback(w->scope, mark);
-    }
+    walk_all(w, list, source->outer);
     *ret_problem = w->problem;
     ret_problem->steps = w->shell.steps + w->steps + w->bytes + w->scope->steps;
     ret_problem->differs = w->shell.differs;

@@ -9,16 +9,17 @@
 #include "classify/scope.h"
 #include "classify/shell.h"
 
-#define WALK_MAX_VALUE   ((size_t)16 << 10) /* bytes of a variable; longer is unknown */
-#define WALK_MAX_ROUND   64                 /* redirections of the compounds around a call */
-#define WALK_MAX_BRACES  1024               /* words of one brace expansion, made on the way */
-#define WALK_MAX_ROUNDS  64                 /* of for loops in for loops, value by value */
-#define WALK_MAX_LIST    256                /* elements of an array that can be counted */
-#define WALK_MAX_BODIES  8                  /* times a function is walked for one call each */
-#define WALK_MAX_NESTED  256                /* constructs and function calls, one in the other */
-#define WALK_MAX_PASSES  4                  /* times a loop is walked until nothing changes */
-#define WALK_MIN_BUDGET  ((uint64_t)256 << 10)
-#define WALK_STEP_FACTOR 64 /* nodes walked for each byte of the text, at most */
+#define WALK_MAX_VALUE     ((size_t)16 << 10) /* bytes of a variable; longer is unknown */
+#define WALK_MAX_REDIRECTS 64                 /* redirections of the compounds around a call */
+#define WALK_MAX_BRACES    1024               /* words of one brace expansion, made on the way */
+#define WALK_MAX_ROUNDS    64                 /* of for loops in for loops, value by value */
+#define WALK_MAX_LIST      256                /* elements of an array that can be counted */
+#define WALK_MAX_BODIES    8                  /* times a function is walked for one call each */
+#define WALK_MAX_NESTED    256                /* constructs and function calls, one in the other */
+#define WALK_MAX_PASSES    4                  /* times a loop is walked until nothing changes */
+#define WALK_MIN_BUDGET    ((uint64_t)256 << 10)
+#define WALK_BYTE_BUDGET   16 /* and so much for each byte of the text */
+#define WALK_STEP_FACTOR   64 /* nodes walked for each byte of the text, at most */
 
 /* What holds for all commands of one part of the tree. */
 struct context {

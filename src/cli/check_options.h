@@ -5,7 +5,7 @@
 
 #include "base/opt.h"
 
-#define CHECK_OPTION_COUNT 7
+#define CHECK_OPTION_COUNT 8
 extern const struct opt_spec check_options[CHECK_OPTION_COUNT];
 
 #endif

@@ -21,6 +21,7 @@ enum {
     OPTION_CWD,
     OPTION_CONFIG,
     OPTION_NO_CONFIG,
+    OPTION_SET,
     OPTION_STDIN,
     OPTION_JSON,
     OPTION_HELP
@@ -30,6 +31,8 @@ const struct opt_spec check_options[CHECK_OPTION_COUNT] = {
     { OPTION_CWD, 'C', "cwd", "DIR", "As if started in DIR." },
     { OPTION_CONFIG, 0, "config", "FILE", "FILE instead of the project's." },
     { OPTION_NO_CONFIG, 0, "no-config", NULL, "The system's file only." },
+    { OPTION_SET, 0, "set", "KEY=VALUE",
+      "Any key of the configuration; those of classifier.* matter." },
     { OPTION_STDIN, 0, "stdin", NULL, "Shell text from standard input, a line each; prints JSON." },
     { OPTION_JSON, 0, "json", NULL, "Print JSON." },
     { OPTION_HELP, 'h', "help", NULL, "This text." },
@@ -38,6 +41,8 @@ const struct opt_spec check_options[CHECK_OPTION_COUNT] = {
 struct check_request {
     const char *text, *cwd, *config;
     const char *const *argv; /* NULL: none */
+    const char **set;        /* --set, in order */
+    size_t set_count;
     bool no_config, from_stdin, json, help;
     abx_manager *manager;
 };
@@ -54,10 +59,13 @@ static int judge(const struct check_request *r, const char *text, abx_check **re
 
     if (code == ABX_OK && r->cwd)
         code = abx_command_set_cwd(command, r->cwd, &err);
-    if (code == ABX_OK)
-        code = abx_manager_check(r->manager, command, ret, &err);
+    int status = code == ABX_OK ? 0 : cli_fail(err);
+    for (size_t i = 0; i < r->set_count && status == 0; i++)
+        status = option_set_command(command, r->set[i]);
+    if (status == 0 && abx_manager_check(r->manager, command, ret, &err) != ABX_OK)
+        status = cli_fail(err);
     abx_command_free(command);
-    return code == ABX_OK ? 0 : cli_fail(err);
+    return status;
 }
 
 static bool print_json(const abx_check *check)
@@ -179,6 +187,9 @@ static void read_option(struct check_request *r, int id, const char *value)
     case OPTION_NO_CONFIG:
         r->no_config = true;
         break;
+    case OPTION_SET:
+        r->set[r->set_count++] = value;
+        break;
     case OPTION_STDIN:
         r->from_stdin = true;
         break;
@@ -202,9 +213,10 @@ static int make_manager(struct check_request *r)
     return code;
 }
 
-CLI_COMMAND(check)
+/* 0, or an exit code after the complaint. */
+static int read_words(struct check_request *r, const struct cli_command *command, int argc,
+                      char **argv)
 {
-    struct check_request r = { 0 };
     struct opt opt;
 
     opt_init(&opt, check_options, ARRAY_LEN(check_options), argc - 1, argv + 1,
@@ -212,20 +224,32 @@ CLI_COMMAND(check)
     for (int id; (id = opt_next(&opt)) != OPT_END;) {
         if (id < 0)
             return cli_bad_option(command, &opt, id);
-        read_option(&r, id, opt.value);
+        read_option(r, id, opt.value);
     }
-    if (r.help)
-        return cli_help(command);
     if (opt.next < opt.argc)
-        r.argv = (const char *const *)(opt.argv + opt.next);
-    if ((r.text != NULL) + (r.argv != NULL) + r.from_stdin != 1)
+        r->argv = (const char *const *)(opt.argv + opt.next);
+    if (!r->help && (r->text != NULL) + (r->argv != NULL) + r->from_stdin != 1)
         return cli_misuse("agentbox check -- git push; agentbox check -c 'a && b'; "
                           "agentbox check --stdin",
                           "check takes one of -c TEXT, a program with arguments, and --stdin");
-    int code = make_manager(&r);
-    if (code == 0)
+    return 0;
+}
+
+CLI_COMMAND(check)
+{
+    struct check_request r = { .set = calloc((size_t)MAX_OF(argc, 1), sizeof *r.set) };
+
+    if (!r.set)
+        return cli_misuse(NULL, "out of memory");
+    int code = read_words(&r, command, argc, argv);
+    if (code == 0 && r.help)
+        code = cli_help(command);
+    else if (code == 0)
+        code = make_manager(&r);
+    if (code == 0 && r.manager)
         code = r.from_stdin ? check_lines(&r) : check_one(&r);
     abx_manager_free(r.manager);
+    free((void *)r.set);
     return code;
 }
 

@@ -349,24 +349,32 @@ static int action_trust(const struct action_options *o)
     return code;
 }
 
+static int untrust(const struct action_options *o, const char *file)
+{
+    abx_error *err = NULL;
+    int32_t was = 0;
+
+    if (abx_config_untrust(o->cwd, file, &was, &err) != ABX_OK)
+        return cli_fail(err);
+    if (o->json)
+        return config_print_written(file, false);
+    return print_state(file, was ? " is not trusted any more" : " was not trusted");
+}
+
 static int action_untrust(const struct action_options *o)
 {
     const char *file = o->file ? o->file : o->settings ? o->settings : o->config;
     abx_config *config = NULL;
-    abx_error *err = NULL;
-    int32_t was = 0;
-    int code = file ? 0 : load(o, &config);
 
-    if (code == 0 && !file)
+    if (file)
+        return untrust(o, file);
+    int code = load(o, &config);
+    if (code == 0)
         file = project_file(config);
-    if (code == 0 && !file)
-        code = cli_misuse("name it: agentbox config untrust FILE", "there is no project file here");
-    if (code == 0 && abx_config_untrust(o->cwd, file, &was, &err) != ABX_OK)
-        code = cli_fail(err);
-    else if (code == 0 && o->json)
-        code = config_print_written(file, false);
-    else if (code == 0)
-        (void)print_state(file, was ? " is not trusted any more" : " was not trusted");
+    if (code == 0)
+        code = file ? untrust(o, file)
+                    : cli_misuse("name it: agentbox config untrust FILE",
+                                 "there is no project file here");
     abx_config_free(config);
     return code;
 }

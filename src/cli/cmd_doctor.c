@@ -47,15 +47,20 @@ static bool is_whole(const abx_report *r)
            (str_eq(backend, "landlock") && abx_inside() == 1);
 }
 
+static bool is_missing(const abx_report *r, const char *layer)
+{
+    for (size_t i = 0; i < abx_report_layers(r); i++)
+        if (str_eq(abx_report_layer_name(r, i), layer))
+            return abx_report_layer_status(r, i) == ABX_STATUS_MISSING;
+    return false;
+}
+
 /* Whether a run without some of its layers is possible. */
 static bool can_do_with_less(const abx_report *r)
 {
-    bool view = true;
-
-    for (size_t i = 0; i < abx_report_layers(r); i++)
-        if (str_eq(abx_report_layer_name(r, i), "mounts"))
-            view = abx_report_layer_status(r, i) != ABX_STATUS_MISSING;
-    return view || !str_eq(abx_report_backend(r), "none");
+    return !str_eq(abx_report_backend(r), "none") ||
+           (!is_missing(r, "mounts") && !is_missing(r, "close_range") &&
+            !is_missing(r, "pidfd_open"));
 }
 
 static const char *monitor_text(const abx_report *r)
@@ -63,7 +68,8 @@ static const char *monitor_text(const abx_report *r)
     if (str_eq(abx_report_backend(r), "landlock"))
         return "none: Landlock alone explains no refusal.";
     if (!str_eq(abx_report_monitor(r), "notify"))
-        return "none: the kernel, or a sandbox around this one, gives no notifications.";
+        return "none: no refusal is explained; the kernel, or a sandbox around this one, gives no "
+               "notifications: use kernel 5.14 or newer, or let the filter around this have none.";
     return access("/dev/fuse", R_OK | W_OK) == 0
                ? "notify: refusals are explained, also those to read what is hidden."
                : "notify: refusals are explained; those to read what is hidden only with --set "

@@ -107,21 +107,6 @@ static int read_words(struct proxy_words *w, const struct cli_command *command, 
     return 0;
 }
 
-/* KEY=VALUE: a list is appended to, anything else is set. */
-static int set_key(abx_config *c, const char *text)
-{
-    char key[OPTION_KEY_MAX];
-    const char *value;
-    abx_error *err = NULL;
-
-    if (!option_key(text, key, &value))
-        return EXIT_AGENTBOX;
-    if (abx_config_append(c, key, value, NULL) == ABX_OK ||
-        abx_config_set_string(c, key, value, &err) == ABX_OK)
-        return 0;
-    return cli_fail(err);
-}
-
 static int append_all(abx_config *c, const char *key, const char *const *values, size_t count,
                       const char *option)
 {
@@ -144,7 +129,7 @@ static int make_config(const struct proxy_words *w, abx_config **ret)
     if (code == 0)
         code = append_all(config, "network.deniedDomains", w->deny, w->deny_count, "deny-domain");
     for (size_t i = 0; i < w->set_count && code == 0; i++)
-        code = set_key(config, w->set[i]);
+        code = option_set(config, w->set[i]);
     if (code != 0) {
         abx_config_free(config);
         return code;

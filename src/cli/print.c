@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 
 #define HELP_MAX    65536
-#define MESSAGE_MAX 65536 /* of our own; the library's may be longer */
+#define MESSAGE_MAX ((size_t)65536) /* of our own; the library's may be longer */
 #define WIDTH_MIN   40
 
 /* no-color.org; CLICOLOR_FORCE asks for them without a terminal, too (a pager, the log of a CI). */

@@ -7,6 +7,8 @@
 
 #include "base/str.h"
 
+#define KEY_MAX 64
+
 enum option_id {
 #define OPTION(id, short_name, long_name, value, kind, key, help) OPTION_##id,
 #include "cli/options.def"
@@ -117,12 +119,13 @@ static int read_words(struct run_options *o, struct pending *p, struct opt *opt,
     return 0;
 }
 
-bool option_key(const char *text, char key[OPTION_KEY_MAX], const char **ret_value)
+/* Takes KEY=VALUE apart; false, after a complaint, if it is not that. */
+static bool split_key(const char *text, char key[KEY_MAX], const char **ret_value)
 {
     const char *eq = strchr(text, '=');
     size_t len = eq ? (size_t)(eq - text) : 0;
 
-    if (len == 0 || len >= OPTION_KEY_MAX) {
+    if (len == 0 || len >= KEY_MAX) {
         (void)cli_misuse("`agentbox help keys` lists all keys", "--set '%s': not KEY=VALUE", text);
         return false;
     }
@@ -132,19 +135,32 @@ bool option_key(const char *text, char key[OPTION_KEY_MAX], const char **ret_val
     return true;
 }
 
-/* --set KEY=VALUE: a list is appended to, anything else is set. 0, or an exit code. */
-static int set_key(abx_command *c, const char *text)
+int option_set(abx_config *config, const char *text)
 {
-    char key[OPTION_KEY_MAX];
+    char key[KEY_MAX];
     const char *value;
     abx_error *err = NULL;
 
-    if (!option_key(text, key, &value))
+    if (!split_key(text, key, &value))
         return EXIT_AGENTBOX;
-    if (abx_command_append(c, key, value, NULL) == ABX_OK ||
-        abx_command_set_string(c, key, value, &err) == ABX_OK)
+    if (abx_config_append(config, key, value, NULL) == ABX_OK ||
+        abx_config_set_string(config, key, value, &err) == ABX_OK)
         return 0;
     return cli_fail(err); /* it names the key */
+}
+
+int option_set_command(abx_command *command, const char *text)
+{
+    char key[KEY_MAX];
+    const char *value;
+    abx_error *err = NULL;
+
+    if (!split_key(text, key, &value))
+        return EXIT_AGENTBOX;
+    if (abx_command_append(command, key, value, NULL) == ABX_OK ||
+        abx_command_set_string(command, key, value, &err) == ABX_OK)
+        return 0;
+    return cli_fail(err);
 }
 
 static int apply_entry(abx_command *c, const struct entry *entry)
@@ -153,7 +169,7 @@ static int apply_entry(abx_command *c, const struct entry *entry)
     abx_error *err = NULL;
 
     if (entry->id == OPTION_SET)
-        return set_key(c, value);
+        return option_set_command(c, value);
     int32_t code = option_keys[entry->id].kind == APPEND
                        ? abx_command_append(c, key, value, &err)
                        : abx_command_set_string(c, key, value, &err);

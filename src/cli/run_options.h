@@ -36,9 +36,9 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
                      char **argv, enum run_shape shape);
 void run_options_done(struct run_options *o);
 
-/* Takes KEY=VALUE of --set apart; false, after a complaint, if it is not that. */
-#define OPTION_KEY_MAX 64
-bool option_key(const char *text, char key[OPTION_KEY_MAX], const char **ret_value);
+/* --set KEY=VALUE: a list is appended to, anything else is set. 0, or an exit code. */
+int option_set(abx_config *config, const char *text);
+int option_set_command(abx_command *command, const char *text);
 
 /* Loads the layers as --config and --no-config say; either may be absent. */
 int load_config(const char *cwd, const char *file, bool none, abx_config **ret);

@@ -177,6 +177,22 @@ static bool streams_are_plain(void)
     return terminals == 0;
 }
 
+/* --help, --dry-run, -C …: what comes first is a cheap hint, no more. --backend wants another. */
+static bool options_are_usual(const char *const *words)
+{
+    if (words[0][0] == '-' &&
+        (words[0][1] == 'C' || words[0][1] == 'h' || (words[0][1] && words[0][2] == 'h')))
+        return false;
+    for (; *words; words++) {
+        const char *w = *words;
+        if (w[0] == '-' && w[1] == '-' && !w[2])
+            break;
+        if (w[0] == '-' && w[1] == '-' && w[2] == 'b' && w[3] == 'a')
+            return false;
+    }
+    return true;
+}
+
 __attribute__((used)) void early_entry(const uintptr_t *stack);
 __attribute__((used)) void early_entry(const uintptr_t *stack)
 {
@@ -185,10 +201,7 @@ __attribute__((used)) void early_entry(const uintptr_t *stack)
 
     if (!word || word[0] != 'r' || word[1] != 'u' || word[2] != 'n' || word[3])
         return;
-    /* --help, --dry-run, -C …: what comes first in the options is a cheap hint, no more. */
-    if (argv[2][0] == '-' && (argv[2][1] == 'C' || argv[2][1] == 'h' || argv[2][2] == 'h'))
-        return;
-    if (!streams_are_plain())
+    if (!options_are_usual(argv + 2) || !streams_are_plain())
         return;
     long image = seal_image();
     if (image < 0)

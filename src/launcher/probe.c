@@ -26,12 +26,37 @@ static long try_nothing(struct launch *l)
 static long try_mounts(struct launch *l)
 {
     (void)l;
-    long r = mountapi_close_view();
+    long r = file_open_at(SYS_AT_FDCWD, "/dev");
+    if (r >= 0)
+        r = mountapi_clone_at(SYS_AT_FDCWD, "/dev/null");
+    if (r >= 0)
+        r = mountapi_close_view();
     if (r < 0)
         return r;
     long fd = mountapi_tmpfs("64k", "0755", MOUNT_ATTR_NOSUID);
     long target = fd < 0 ? fd : file_open_path("/dev");
     return target < 0 ? target : mountapi_attach((int)fd, (int)target);
+}
+
+/* Pid 1 joins what a helper has made. A descriptor that is none: a filter may speak first. */
+static long try_network(struct launch *l)
+{
+    long r = SYS2(__NR_setns, -1, 0);
+
+    return r == -EBADF ? netns_loopback(l) : r;
+}
+
+/* What every back end needs. */
+static long try_close_range(struct launch *l)
+{
+    (void)l;
+    return SYS3(__NR_close_range, LAUNCH_FD_FREE, ~0u, 0);
+}
+
+static long try_pidfd(struct launch *l)
+{
+    (void)l;
+    return SYS2(__NR_pidfd_open, TRY0(__NR_getpid), 0);
 }
 
 static long try_proc(struct launch *l)
@@ -77,12 +102,14 @@ static const struct attempt attempts[] = {
     { "mounts", CLONE_NEWUSER | CLONE_NEWNS, try_mounts },
     { "pidns", CLONE_NEWUSER | CLONE_NEWPID, try_nothing },
     { "proc", CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, try_proc },
-    { "netns", CLONE_NEWUSER | CLONE_NEWNET, netns_loopback },
+    { "netns", CLONE_NEWUSER | CLONE_NEWNET, try_network },
     { "ipcns", CLONE_NEWUSER | CLONE_NEWIPC, try_nothing },
     { "utsns", CLONE_NEWUSER | CLONE_NEWUTS, try_nothing },
     { "cgroupns", CLONE_NEWUSER | CLONE_NEWCGROUP, try_nothing },
     { "notify", 0, try_notify },
     { "pidlimit", CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, try_pid_limit },
+    { "close_range", 0, try_close_range },
+    { "pidfd_open", 0, try_pidfd },
 };
 
 static ATTR_NORETURN void attempt_child(struct launch *l, const struct attempt *a)

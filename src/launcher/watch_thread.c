@@ -13,7 +13,7 @@
 
 #include "launcher/watch.h"
 
-#define CALLS_BEFORE 256u   /* so many make a command busy */
+#define CALLS_BEFORE 64u    /* so many make a command busy */
 #define ROOM_MIN     1000u  /* the thread counts as a process: not where few are allowed */
 #define STACK_SIZE   32768u /* watch.c's buffers are static */
 

@@ -58,6 +58,13 @@ static long open_one(int family, uint16_t port)
     return r;
 }
 
+static long give_up(const int *fds, long count, long error)
+{
+    while (count > 0)
+        file_close(fds[--count]);
+    return error;
+}
+
 long listen_open(struct launch *l, int fds[LISTENER_COUNT])
 {
     static const uint16_t ports[] = { LISTEN_HTTP, LISTEN_SOCKS };
@@ -71,11 +78,8 @@ long listen_open(struct launch *l, int fds[LISTENER_COUNT])
 
             if (families[f] == LISTEN_V6 && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL))
                 continue; /* a kernel without IPv6 */
-            if (fd < 0) {
-                while (n > 0)
-                    file_close(fds[--n]);
-                return fd;
-            }
+            if (fd < 0)
+                return give_up(fds, n, fd);
             fds[n++] = (int)fd;
         }
     return n;
@@ -95,11 +99,8 @@ long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT])
 
         if (family == LISTEN_V6 && fd == -EAFNOSUPPORT)
             continue;
-        if (fd < 0) {
-            while (n > 0)
-                file_close(fds[--n]);
-            return fd;
-        }
+        if (fd < 0)
+            return give_up(fds, n, fd);
         fds[n++] = (int)fd;
     }
     return n;

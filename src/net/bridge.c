@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
+#include "base/list.h"
 #include "net/relay.h"
 
 #define ACCEPT_ROUND 16
@@ -79,9 +80,7 @@ static void link_free(struct link *l)
     loop_timer_clear(b->loop, &l->deadline);
     loop_unpost(b->loop, &l->task);
     relay_done(&l->relay);
-    *l->prev = l->next;
-    if (l->next)
-        l->next->prev = l->prev;
+    LIST_REMOVE(l);
     b->count--;
     free(l);
     loop_post(b->loop, &b->settle);
@@ -183,11 +182,7 @@ static void link_new(struct bridge *b, int client, int target)
     l->deadline.expired = dial_expired;
     l->task.run = task_run;
     relay_init(&l->relay, &b->pool, client, target);
-    l->next = b->links;
-    l->prev = &b->links;
-    if (l->next)
-        l->next->prev = &l->next;
-    b->links = l;
+    LIST_PUSH(b->links, l);
     b->count++;
     loop_timer_set(b->loop, &l->deadline, loop_now(b->loop) + b->config.dial_ns);
     if (!dial_next(l, target) ||

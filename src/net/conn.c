@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/list.h"
 
 #define READ_PIECE 16384
 #define LINGER_NS  (2 * NSEC_PER_SEC)
@@ -98,11 +99,7 @@ int conn_new(struct listener *listener, int fd)
     c->client_readable = c->client_writable = true;
     buf_init(&c->in, HTTP1_HEAD_MAX + RELAY_CHUNK);
     buf_init(&c->out, CONN_OUT_MAX);
-    c->next = s->conns;
-    c->prev = &s->conns;
-    if (c->next)
-        c->next->prev = &c->next;
-    s->conns = c;
+    LIST_PUSH(s->conns, c);
     s->count++;
     young_add(c);
     conn_deadline(c, s->limits.head_ns);
@@ -124,9 +121,7 @@ void conn_free(struct conn *c)
     loop_unpost(s->loop, &c->task);
     buf_done(&c->in);
     buf_done(&c->out);
-    *c->prev = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
+    LIST_REMOVE(c);
     s->count--;
     free(c);
     server_lost_connection(s);

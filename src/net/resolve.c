@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/list.h"
 #include "net/dns.h"
 #include "net/resolvconf.h"
 #include "net/resolve_cache.h"
@@ -84,18 +85,14 @@ static void query_free(struct resolve_query *q)
         lookup_stop(r, &q->lookups[i]);
     loop_timer_clear(r->loop, &q->deadline);
     loop_unpost(r->loop, &q->start);
-    *q->prev = q->next;
-    if (q->next)
-        q->next->prev = q->prev;
+    LIST_REMOVE(q);
     r->query_count--;
     free(q);
 }
 
 static void waiter_leave(struct resolve_waiter *w)
 {
-    *w->prev = w->next;
-    if (w->next)
-        w->next->prev = w->prev;
+    LIST_REMOVE(w);
     w->query = NULL;
 }
 
@@ -397,11 +394,7 @@ static struct resolve_query *query_new(struct resolver *r, const struct host *na
                                          .timer.expired = lookup_expired,
                                          .query = q,
                                          .type = types[i] };
-    q->next = r->queries;
-    q->prev = &r->queries;
-    if (q->next)
-        q->next->prev = &q->next;
-    r->queries = q;
+    LIST_PUSH(r->queries, q);
     r->query_count++;
     loop_timer_set(r->loop, &q->deadline, loop_now(r->loop) + RESOLVE_TIME_LIMIT);
     loop_post(r->loop, &q->start);
@@ -442,11 +435,7 @@ bool resolver_ask(struct resolver *r, const struct host *name, struct resolve_wa
         return true;
     }
     w->query = q;
-    w->next = q->waiters;
-    w->prev = &q->waiters;
-    if (w->next)
-        w->next->prev = &w->next;
-    q->waiters = w;
+    LIST_PUSH(q->waiters, w);
     return false;
 }
 

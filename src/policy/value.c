@@ -217,12 +217,15 @@ static int32_t refuse_type(const struct schema_row *row, const char *value, abx_
     return r;
 }
 
-/* RULE=DECISION */
-static int32_t refuse_decision(const struct schema_row *row, const char *value, abx_error **err)
+/* RULE=DECISION is there already. */
+static int32_t check_decision(const struct schema_row *row, const char *value, abx_error **err)
 {
-    int32_t r = refuse(row, value, "not a decision", NULL, err);
+    const char *decision = strchr(value, '=') + 1;
 
-    hint_words(RULE_DECISIONS, strchr(value, '=') + 1, err);
+    if (word_is_listed(RULE_DECISIONS, decision))
+        return ABX_OK;
+    int32_t r = refuse(row, value, "not a decision", NULL, err);
+    hint_words(RULE_DECISIONS, decision, err);
     return r;
 }
 
@@ -320,9 +323,7 @@ static int32_t check_meaning(const struct schema_row *row, const char *value, ab
     case SETTINGS_COMMANDS:
         return check_command(row, value, err);
     case SETTINGS_OVERRIDES:
-        if (!word_is_listed(RULE_DECISIONS, strchr(value, '=') + 1))
-            return refuse_decision(row, value, err);
-        return ABX_OK;
+        return check_decision(row, value, err);
     case SETTINGS_RULES:
         return check_rule(value, err);
     case SETTINGS_SIZE:

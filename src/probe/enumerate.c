@@ -23,6 +23,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -260,6 +261,33 @@ static int32_t grant_devices(struct enumerator *e, const struct plan *plan)
     return r;
 }
 
+static int compare_rules(const void *a, const void *b)
+{
+    const struct landlock_rule *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+
+    return order ? order : x->grant < y->grant ? -1 : x->grant > y->grant;
+}
+
+/* Nearly everything may be read in every way: one rule in place of three, which costs time. */
+static void join_rights(struct enumerator *e)
+{
+    const struct landlock_rule *rules = e->rules;
+    size_t n = 0;
+
+    qsort(e->rules, e->count, sizeof *e->rules, compare_rules);
+    for (size_t i = 0; i < e->count; i++, n++) {
+        e->rules[n] = rules[i];
+        if (i + 2 >= e->count || rules[i].grant != GRANT_FILES ||
+            rules[i + 1].grant != GRANT_LIST || rules[i + 2].grant != GRANT_EXEC ||
+            !str_eq(rules[i].path, rules[i + 1].path) || !str_eq(rules[i].path, rules[i + 2].path))
+            continue;
+        e->rules[n].grant = GRANT_READ;
+        i += 2;
+    }
+    e->count = n;
+}
+
 int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct plan *plan,
                         abx_error **err)
 {
@@ -273,6 +301,8 @@ int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct p
         e.grant = reading[i];
         r = grant_tree(&e, "/");
     }
+    if (r == ABX_OK && e.count)
+        join_rights(&e);
     e.grant = GRANT_CHANGE;
     for (size_t i = 0; i < e.view.count && r == ABX_OK; i++)
         if (op_opens(&e, e.view.entries[i].op) && e.view.entries[i].op->kind != MOUNT_PIN)

@@ -29,10 +29,20 @@
 #define PROBE_FORMAT   "agentbox-probe-2"
 
 const char *const probe_names[PROBE_COUNT] = {
-    [PROBE_USERNS] = "userns",   [PROBE_MOUNTS] = "mounts",     [PROBE_PROC] = "proc",
-    [PROBE_PIDNS] = "pidns",     [PROBE_NETNS] = "netns",       [PROBE_IPCNS] = "ipcns",
-    [PROBE_UTSNS] = "utsns",     [PROBE_CGROUPNS] = "cgroupns", [PROBE_LANDLOCK] = "landlock",
-    [PROBE_SECCOMP] = "seccomp", [PROBE_NOTIFY] = "notify",     [PROBE_PIDLIMIT] = "pidlimit",
+    [PROBE_USERNS] = "userns",
+    [PROBE_MOUNTS] = "mounts",
+    [PROBE_PROC] = "proc",
+    [PROBE_PIDNS] = "pidns",
+    [PROBE_NETNS] = "netns",
+    [PROBE_IPCNS] = "ipcns",
+    [PROBE_UTSNS] = "utsns",
+    [PROBE_CGROUPNS] = "cgroupns",
+    [PROBE_LANDLOCK] = "landlock",
+    [PROBE_SECCOMP] = "seccomp",
+    [PROBE_NOTIFY] = "notify",
+    [PROBE_PIDLIMIT] = "pidlimit",
+    [PROBE_CLOSE_RANGE] = "close_range",
+    [PROBE_PIDFD] = "pidfd_open",
 };
 
 static int item_by_name(const char *name)

@@ -21,6 +21,8 @@ enum probe_item {
     PROBE_SECCOMP,
     PROBE_NOTIFY,
     PROBE_PIDLIMIT,
+    PROBE_CLOSE_RANGE,
+    PROBE_PIDFD,
     PROBE_COUNT,
 };
 

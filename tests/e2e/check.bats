@@ -183,6 +183,19 @@ PY
     [ "$status" -eq 125 ]
 }
 
+@test "--set counts as it does for a run" {
+    run abx check --set 'classifier.rules={"pattern": "deploy *", "decision": "escalated"}' -- deploy now
+    [ "$status" -eq 1 ]
+    [[ $output == escalated*"custom: deploy *"* ]]
+    run abx check --set classifier.overrides=git-write=sandboxed -- git push
+    [ "$status" -eq 0 ]
+    run abx check --set classifier.overrides=recursive-delete-root=allow -- rm -rf /
+    [ "$status" -eq 125 ]
+    [[ $output == *"cannot be lowered here"*hint:* ]]
+    run abx check --set nothing -- ls
+    [ "$status" -eq 125 ]
+}
+
 @test "rules are listed with a decision, a reason and an example, which is judged so" {
     run abx rules
     [ "$status" -eq 0 ]

@@ -68,7 +68,7 @@ sweep() {
         esac
     done
     rm -f canary
-    echo "$role: $((n - passed)) calls"
+    echo "# $role, as ${who:-user}: $((n - passed)) calls" >&3
     [ "$passed" -ge 25 ] || {
         echo "$role: no end after $last calls"
         return 1
@@ -94,6 +94,7 @@ sweep() {
 
 @test "each call of pid 1 fails once, as root: the command never runs" {
     need_root "needs root"
+    who=root
     life_as root
     sweep init 900
 }

@@ -25,8 +25,8 @@ snapshot() {
     (cd "$W" && find . -printf '%y %m %U %s %p %l\n' | sort && sha256sum file .git/config)
     find "$HOME" -mindepth 1 -path "$HOME/.local" -prune -o -printf '%y %m %U %s %p %l\n' | sort
     echo "== shared"
-    find /dev/shm /tmp /dev/mqueue -maxdepth 1 \( -user 1001 -o -iname '*agentbox*' -o -iname '*abx*' \) \
-        ! -name 'bats-run-*' ! -name 'abx-life-*' ! -name 'abx-test*' 2>/dev/null | sort
+    find /dev/shm /tmp /dev/mqueue -maxdepth 1 \( -user 1001 -o -iname '*agentbox*' \) \
+        ! -name 'bats-run-*' ! -name 'abx-*' 2>/dev/null | sort # tests beside this one call theirs abx-…
     echo "== cgroups"
     find /sys/fs/cgroup -type d -iname '*agentbox*' 2>/dev/null | sort
     echo "== ipc"
@@ -102,7 +102,7 @@ only_ours_alive() { # of the launchers that were there right after the storm, no
 
 # run_storm SEED REPAIR VICTIM…
 run_storm() {
-    local seed=$1 repair=$2 before held known
+    local seed=$1 repair=$2 before held known killed
 
     shift 2
     box -- true # what agentbox keeps in its own state directory is there by now
@@ -110,7 +110,8 @@ run_storm() {
     before=$(snapshot)
     known=$(launchers)
     export STORM_AS="${AS[*]}" AGENTBOX
-    storm "$seed" "$@"
+    killed=$(storm "$seed" "$@")
+    echo "# $RUNS runs, $killed times $*" >&3
     AFTER=$(comm -13 <(echo "$known") <(launchers))
     within 5 only_ours_alive
     rm -f "$W/scratch" # the command's own
@@ -178,6 +179,7 @@ same_files() {
             return 1
         }
     done
+    echo "# killed after each of $((n - 1)) calls" >&3
     [ "$n" -gt 50 ]
     within 5 same "$before"
 }

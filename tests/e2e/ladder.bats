@@ -15,9 +15,7 @@ rung() {
 }
 
 setup() {
-    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "root: not run as root"
-    fi
+    need_who
     fixture "$FIX/t$BATS_TEST_NUMBER"
     BASE=("${AS[@]}")
 }
@@ -106,6 +104,8 @@ refusal_or_bwrap() {
         [[ $output != *"$SECRET"* ]]
         untouched
         grep -qE '"backend":"(landlock|bwrap)"' "$X/result"
+        # Whoever has a gap does not call itself sandboxed.
+        grep -q '"gaps":\[\]' "$X/result" || grep -q '"sandboxed":false' "$X/result"
     done
 }
 
@@ -151,18 +151,56 @@ for kind, port in ((socket.SOCK_STREAM, $TCP), (socket.SOCK_DGRAM, $UDP)):
     [ ! -e "$W/ran" ]
 }
 
-@test "doctor works on every rung, and has a hint where something is missing" {
-    local name
-    for name in userns=EPERM userns=ENOSPC openat2=ENOSYS mount_setattr=ENOSYS open_tree=EPERM move_mount=ENOSYS \
-        notify=EINVAL landlock=0 landlock=1 landlock=5 clone3=ENOSYS; do
-        rung "$name"
+# Rungs | layer that is missing or limited | what that costs | what to do | back end, or any
+@test "doctor says on every rung what is missing, what that costs, and one thing to do" {
+    local rungs layer cost todo backend
+    while IFS='|' read -r rungs layer cost todo backend; do
+        # shellcheck disable=SC2086 # words
+        rung $rungs
         run as_who "$BOX" doctor
+        output=$(doctor_rows <<<"$output")
         echo "$output"
         [ "$status" -le 1 ]
-        grep -q '^Back end: ' <<<"$output"
-        if grep -qE '^ +missing' <<<"$output"; then
-            [ "$status" -eq 1 ] || grep -q '^Back end: bwrap' <<<"$output"
-            grep -A1 -E '^ +missing' <<<"$output" | grep -q 'hint: '
+        grep -qE "^Back end: (${backend//,/|})" <<<"$output"
+        case $layer in
+        "") not grep -q '^  missing' <<<"$output" ;;
+        Monitor) grep -q "^Monitor: none: $cost.*: $todo" <<<"$output" ;;
+        *)
+            grep -qE "^  (missing|limited) +$layer .*: (${cost//,/|})" <<<"$output"
+            grep -A1 -E "^  (missing|limited) +$layer" <<<"$output" | grep -q "hint: .*$todo"
+            # One hint a cause.
+            [ "$(grep -A1 -E '^  missing' <<<"$output" | grep -c 'hint: ')" -le 1 ]
+            ;;
+        esac
+        if [[ $output != *"Back end: native"* && $output != *"Back end: bwrap"* ]]; then
+            [ "$status" -eq 1 ]
+            [[ $output == *"refuses to start here"* ]]
         fi
-    done
+    done <<'TABLE'
+userns=EPERM|userns|none of the other namespaces|seccomp=unconfined|landlock
+userns=ENOSPC|userns|none of the other namespaces|user.max_user_namespaces=15000|landlock
+mount_setattr=ENOSYS|mounts|Landlock stands alone,bubblewrap can|update it|landlock,bwrap
+move_mount=ENOSYS|mounts|Landlock stands alone,bubblewrap can|update it|landlock,bwrap
+openat2=ENOSYS|mounts|Landlock stands alone,bubblewrap can|update it|landlock,bwrap
+open_tree=EPERM|mounts|Landlock stands alone,bubblewrap can|seccomp=unconfined|landlock,bwrap
+fsopen=EPERM|mounts|Landlock stands alone,bubblewrap can|seccomp=unconfined|landlock,bwrap
+netns=EPERM|netns|there is no network at all|seccomp=unconfined|none
+setns=EPERM|netns|there is no network at all,bubblewrap can|seccomp=unconfined|none,bwrap
+close_range=ENOSYS|close_range|nothing can run|update it|none
+pidfd_open=EPERM|pidfd_open|nothing can run|update it|none
+seccomp=ENOSYS|seccomp|every system call|CONFIG_SECCOMP_FILTER|none
+landlock=0|landlock|the mounts stand alone|lsm=landlock|none
+landlock=1|landlock|no control of truncation|newer kernel|native
+landlock=4|landlock|no control of device ioctls|newer kernel|native
+landlock=5|landlock|no scopes|newer kernel|native
+userns=EPERM landlock=2|landlock|no control of truncation|newer kernel|landlock
+notify=EINVAL|Monitor|no refusal is explained|use kernel 5.14|native
+clone3=ENOSYS||||native
+keyctl=ENOSYS||||native
+TABLE
+    rung userns=EPERM landlock=0
+    run as_who "$BOX" doctor
+    output=$(doctor_rows <<<"$output")
+    echo "$output"
+    [[ $output == *"nothing is left that could stand around the files"*"under every policy"* ]]
 }

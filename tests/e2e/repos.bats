@@ -7,9 +7,7 @@
 load ../lib/e2e
 
 setup() {
-    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "root: not run as root"
-    fi
+    need_who
     fixture "$FIX/t$BATS_TEST_NUMBER"
     make_repo
 }

@@ -109,6 +109,60 @@ file-read|$D/deep/s|--exclude $D"
         "file-write|$O/f|openat|default|built-in|5|--rw $O/f"
 }
 
+@test "who is busy with files is watched by a thread, and told as exactly as before" {
+    mkdir "$O/sub/deep"
+    touch "$O/sub/one" "$O/sub/deep/two"
+    cat >"$W/busy.py" <<'PY'
+import os, shutil
+outside = os.environ["O"]
+def threads(): return len(os.listdir("/proc/1/task"))
+def make(path): # a new name, as the monitor remembers directories
+    try: os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except OSError: return
+def remove(name, fd):
+    try: os.unlink(name, dir_fd=fd)
+    except OSError: pass
+before = threads() # one more may serve masks
+os.mkdir("d")
+for i in range(500): make(f"d/{i}")
+assert threads() == before + 1, threads()
+fd = os.open("d", os.O_RDONLY)
+for i in range(400): remove(str(i), fd)
+os.dup2(os.open(outside + "/sub", os.O_RDONLY), fd)
+remove("one", fd)                       # the descriptor is another
+shutil.rmtree(outside + "/sub/deep", ignore_errors=True)
+for i in range(100): make(f"d/n{i}")
+here = os.getcwd()
+os.chdir(outside)
+make("new")                             # so is the directory
+os.chdir(here)
+for i in range(100): make(f"d/m{i}")
+os.rename("d", "e")
+os.symlink(outside, "d")
+make("d/linked")                        # and the name
+shutil.rmtree("e")
+PY
+    own "$W" "$O"
+    expect "$(records --env O="$O" -- python3 busy.py | cut -d'|' -f2 | sort)" \
+        "$O/linked
+$O/new
+$O/sub/deep
+$O/sub/deep/two
+$O/sub/one"
+    expect "$(cat "$X/out")" ""
+    [ "$(field exitCode)" = 0 ]
+}
+
+@test "where few processes are allowed none goes to the monitor" {
+    expect "$(records --pids 60 -- python3 -c '
+import os
+before = os.listdir("/proc/1/task")
+os.mkdir("d")
+for i in range(600): os.close(os.open(f"d/{i}", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+print(os.listdir("/proc/1/task") == before)')" ""
+    expect "$(cat "$X/out")" True
+}
+
 @test "ordinary work leaves no record" {
     host_git -C "$W" init -q
     host_git -C "$W" config user.name t

@@ -8,7 +8,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,6 +123,36 @@ static inline abx_result *api_run(const struct api_case *c, abx_command *command
     api_ok(abx_manager_run(c->manager, command, &result, &e), &e);
     abx_command_free(command);
     return result;
+}
+
+/* Starts an exec form as another runtime would, its output to out; the status of waitpid. */
+static inline int api_spawn_form(const abx_exec_form *form, int out)
+{
+    posix_spawn_file_actions_t actions;
+    const int32_t *fds;
+    size_t count = abx_exec_form_fds(form, &fds);
+    int high[8], status = -1;
+    pid_t pid;
+
+    assert_true(count <= 8);
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    assert_int_equal(posix_spawn_file_actions_addchdir_np(&actions, abx_exec_form_cwd(form)), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, out, 1), 0);
+    for (size_t i = 0; i < count; i++) { /* their own numbers may be among the targets */
+        high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 100);
+        assert_true(high[i] >= 100);
+        assert_int_equal(posix_spawn_file_actions_adddup2(&actions, high[i], 3 + (int)i), 0);
+    }
+    assert_int_equal(posix_spawn(&pid, abx_exec_form_path(form), &actions, NULL,
+                                 (char *const *)(uintptr_t)abx_exec_form_argv(form),
+                                 (char *const *)(uintptr_t)abx_exec_form_envp(form)),
+                     0);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    for (size_t i = 0; i < count; i++)
+        (void)close(high[i]);
+    while (waitpid(pid, &status, 0) < 0)
+        assert_int_equal(errno, EINTR);
+    return status;
 }
 
 /* These tests are about the sandbox: whatever the classifier asks, the answer is yes. */

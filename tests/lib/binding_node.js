@@ -33,6 +33,28 @@ const tests = {
     assert.deepStrictEqual(seen, [[1, 'one\n'], [2, 'two\n']]);
   },
 
+  async input() {
+    const data = Buffer.alloc(1 << 20, 'x');
+    assert((await new Sandbox().run(['cat'], { stdin: data })).stdout.equals(data));
+    assert.strictEqual((await new Sandbox().run(['true'], { stdin: data })).exitCode, 0);
+  },
+
+  // What somebody tries who has not read anything.
+  async stranger() {
+    await assert.rejects(new Sandbox({}, { program: '/nowhere/agentbox' }).run('true'),
+      (e) => e instanceof AgentboxError && e.exitCode === 125 && /AGENTBOX/.test(e.hint));
+    assert.strictEqual((await new Sandbox({ network: { mode: undefined } }).run('true', { timeoutMs: 59999.5 })).exitCode, 0);
+    await assert.rejects(new Sandbox().run('echo x; sleep 60', { onOutput() { throw new RangeError('mine'); } }), RangeError);
+    await assert.rejects(new Sandbox().run('kill 1234567'), (e) => e.exitCode === 126 && /approver/.test(e.hint));
+    // Rules of the configuration are asked about, too.
+    const asked = [];
+    const rules = { classifier: { rules: [{ pattern: 'ls *', decision: 'escalated' }] } };
+    const box = new Sandbox(rules, { approve: ({ rule }) => asked.push(rule) === 1 });
+    assert.strictEqual((await box.run('ls /')).exitCode, 0);
+    await assert.rejects(box.run('ls /'), (e) => e.exitCode === 126 && /did not say true/.test(e.hint));
+    assert.deepStrictEqual(asked, ['custom: ls *', 'custom: ls *']);
+  },
+
   async approve() {
     const asked = [];
     const box = new Sandbox({}, {

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python module at work; in a directory of its own. AGENTBOX is the program."""
 import os
+import pathlib
+import signal
+import subprocess
+import sys
 import threading
 
 import agentbox
@@ -49,6 +53,54 @@ def test_stream():
         result = box.run("echo one; while [ ! -e go ]; do sleep 0.02; done; echo two >&2", output=output, timeout=60)
     os.unlink("go")
     assert result.exit_code == 0 and seen == [(1, b"one\n"), (2, b"two\n")], seen
+
+
+def test_input():
+    with agentbox.Manager() as box:
+        data = bytes(range(256)) * 4096  # more than a pipe holds
+        assert box.run(["cat"], input=data).stdout == data
+        assert box.run(["true"], input=data).exit_code == 0
+        assert box.run("cat", input=b"").stdout == b""
+
+
+def test_stranger():
+    """What somebody tries who has not read anything."""
+    with agentbox.Manager() as box:
+        assert box.run([pathlib.Path("/bin/echo"), b"x"]).stdout == b"x\n"
+        assert box.run(b"echo x", cwd=pathlib.Path("/")).stdout == b"x\n"
+        assert box.run("ulimit -n", settings={"resourceLimits.maxFileDescriptors": 99, "docker": False}).stdout == b"99\n"
+        for command in ("echo a\0b", ["echo", "a\0b"]):
+            try:
+                box.run(command)
+            except ValueError:
+                continue
+            raise AssertionError("a NUL was cut off")
+        e = raises("ABX_E_CONFIG", lambda: box.update({"filesytem": {}, "network": {"mode": "x"}}))
+        assert len(e.problems) == 2 and "filesytem" in str(e) and "network.mode" in str(e), e.problems
+
+        def output(_stream, _data):
+            raise KeyError("mine")
+
+        try:
+            box.run("echo x; sleep 60", output=output)
+        except KeyError:
+            pass
+        else:
+            raise AssertionError("the callback's error is lost")
+
+        def interrupt(_stream, _data):
+            os.kill(os.getpid(), signal.SIGINT)
+
+        try:
+            box.run("echo ready; sleep 60", output=interrupt)
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise AssertionError("Ctrl-C was not heard")
+        assert box.run("true").exit_code == 0
+    done = subprocess.run([sys.executable, "-c", "import agentbox"], env={**os.environ, "AGENTBOX_LIBRARY": "/nowhere.so"},
+                          stderr=subprocess.PIPE, check=False)
+    assert b"ImportError" in done.stderr and b"AGENTBOX_LIBRARY" in done.stderr, done.stderr
 
 
 def test_approve():

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +127,19 @@ static void seal(const char *path)
     attach(tree, path);
 }
 
+/* A second /proc, of somebody's chroot, is none of the container's, and would count as seen. */
+static void cover_others(void)
+{
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+
+    if (!mounts)
+        give_up("read", "/proc/self/mounts");
+    for (struct mntent *m; (m = getmntent(mounts));)
+        if (strcmp(m->mnt_type, "proc") == 0 && strcmp(m->mnt_dir, "/proc") != 0)
+            mount_new("tmpfs", m->mnt_dir, NOTHING | MS_RDONLY, "mode=000");
+    (void)endmntent(mounts);
+}
+
 static void mount_proc(void)
 {
     static const char *const masked[] = {
@@ -135,6 +149,7 @@ static void mount_proc(void)
     static const char *const sealed[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
                                           "/proc/sysrq-trigger" };
 
+    cover_others();
     if (want.proc && strcmp(want.proc, "none") == 0) {
         mount_new("tmpfs", "/proc", NOTHING | MS_RDONLY, "mode=555");
         return;

@@ -70,10 +70,12 @@ teardown_file() {
     rm -rf "$FIX"
 }
 
+need_who() {
+    [ "$WHO" != root ] || need_root "not run as root"
+}
+
 setup() {
-    if [ "$WHO" = root ] && [ "$(id -u)" -ne 0 ]; then
-        skip "root: not run as root"
-    fi
+    need_who
     [[ -z ${ABX_IN_VAIN:-} || ! $BATS_TEST_DESCRIPTION =~ $ABX_IN_VAIN ]] || BATS_TEST_TIMEOUT=10 # of wait_for
     fixture "$FIX/t$BATS_TEST_NUMBER"
 }
@@ -240,6 +242,11 @@ refused() {
 
 allowed() {
     refused ok "$@"
+}
+
+# What doctor prints, with each row, hint and sentence on a line of its own.
+doctor_rows() {
+    sed -E ':a;N;$!ba;s/\n {16,}/ /g;s/\n {9,10}([^ h])/ \1/g;s/(To run with)\n/\1 /g'
 }
 
 # A plain "!" fails no test.

@@ -156,4 +156,15 @@ static inline int net_clear(void **state)
     return api_teardown(state);
 }
 
+/* The run ends by itself, with this output; it and its command are gone then. */
+static inline void net_finish(abx_process *process, abx_command *command, const char *output)
+{
+    abx_result *r = api_wait(process, NET_WAIT_MS);
+
+    assert_string_equal(abx_result_stdout(r, NULL), output);
+    abx_result_free(r);
+    abx_process_free(process);
+    abx_command_free(command);
+}
+
 #endif

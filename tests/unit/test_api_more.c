@@ -7,42 +7,11 @@
  */
 #include "lib/api_case.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 
 #define INSIDE_WORD "tell-whether-inside"
 
 /* ---- the exec form ---- */
-
-/* Starts a form as another runtime would; returns the status of waitpid. */
-static int spawn_form(const abx_exec_form *form, int out)
-{
-    posix_spawn_file_actions_t actions;
-    const int32_t *fds;
-    size_t count = abx_exec_form_fds(form, &fds);
-    int high[8], status = -1;
-    pid_t pid;
-
-    assert_true(count <= 8);
-    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
-    assert_int_equal(posix_spawn_file_actions_addchdir_np(&actions, abx_exec_form_cwd(form)), 0);
-    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, out, 1), 0);
-    for (size_t i = 0; i < count; i++) { /* their own numbers may be among the targets */
-        high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 100);
-        assert_true(high[i] >= 100);
-        assert_int_equal(posix_spawn_file_actions_adddup2(&actions, high[i], 3 + (int)i), 0);
-    }
-    assert_int_equal(posix_spawn(&pid, abx_exec_form_path(form), &actions, NULL,
-                                 (char *const *)(uintptr_t)abx_exec_form_argv(form),
-                                 (char *const *)(uintptr_t)abx_exec_form_envp(form)),
-                     0);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    for (size_t i = 0; i < count; i++)
-        (void)close(high[i]);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
 
 static void the_exec_form_is_all_that_a_spawn_call_needs(void **state)
 {
@@ -68,7 +37,7 @@ static void the_exec_form_is_all_that_a_spawn_call_needs(void **state)
         assert_int_equal(pipe2(out, O_CLOEXEC), 0);
         api_ok(abx_manager_wrap(c->manager, command, &e), &e);
         api_ok(abx_command_exec_form(command, &form, &e), &e);
-        int status = spawn_form(form, out[1]);
+        int status = api_spawn_form(form, out[1]);
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), table[i].code);
         (void)close(out[1]);
@@ -110,7 +79,7 @@ static void a_storm_of_stops_does_not_switch_the_time_limit_off(void **state)
     api_ok(abx_manager_wrap(c->manager, command, &e), &e);
     api_ok(abx_command_exec_form(command, &form, &e), &e);
     (void)alarm(30); /* one that never ends ends this test */
-    int status = spawn_form(form, STDOUT_FILENO);
+    int status = api_spawn_form(form, STDOUT_FILENO);
     (void)alarm(0);
     assert_in_range(api_now_ms() - start, 3500, 12000);
     assert_true(WIFEXITED(status));

@@ -5,12 +5,8 @@
  */
 #include "lib/facts_case.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "base/io.h"
 #include "base/str.h"
+#include "lib/golden.h"
 #include "plan/bwrap.h"
 
 static const char *const argv[] = { "sh", "-c", "echo \x1b[31m", NULL };
@@ -58,28 +54,14 @@ static const struct plan *sample(struct facts_case *c)
 static void expect_golden(const char *format, const char *name)
 {
     struct facts_case c;
-    struct buf got, wanted;
-    char path[4096];
-    const char *source = getenv("ABX_SOURCE");
+    _buf_ struct buf got = { .limit = 1 << 20 };
 
-    assert_non_null(source);
-    snprintf(path, sizeof path, "%s/tests/golden/%s", source, name);
-    buf_init(&got, 1 << 20);
-    buf_init(&wanted, 1 << 20);
     if (str_eq(format, "bwrap"))
         assert_int_equal(bwrap_print(sample(&c), envp, &got, NULL), ABX_OK);
     else
         assert_int_equal(plan_dump(sample(&c), format, &got, NULL), ABX_OK);
-    if (getenv("ABX_GOLDEN_UPDATE")) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        assert_true(fd >= 0 && io_write_all(fd, got.data, got.len) == 0);
-        close(fd);
-    }
-    assert_int_equal(io_read_file(AT_FDCWD, path, &wanted), 0);
-    assert_string_equal(got.data, wanted.data);
+    golden_expect(&got, name);
     assert_null(strstr(got.data, "secret-value"));
-    buf_done(&got);
-    buf_done(&wanted);
     case_done(&c);
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "lib/monitor_place.h"
@@ -73,14 +74,15 @@ static void moving_linking_and_making_are_noticed(void **state)
         assert_false(serve_open(in(dir, "new"), MAKES));
         turn(dir);
         (void)snprintf(name, sizeof name, "new%u", i);
+        const uint64_t one = text(in(dir, "one")), two = text(in(dir, "two"));
         if (i == 0)
-            (void)serve(SYS_renameat2, HERE, text("rw/a"), HERE, text("rw/b"));
+            (void)serve(SYS_renameat2, HERE, one, HERE, two);
         else if (i == 1)
-            (void)serve(SYS_symlinkat, text("a"), HERE, text("rw/b"), 0);
+            (void)serve(SYS_symlinkat, one, HERE, two, 0);
         else if (i == 2)
-            (void)serve(SYS_linkat, HERE, text("rw/a"), HERE, text("rw/b"));
+            (void)serve(SYS_linkat, HERE, one, HERE, two);
         else
-            (void)serve(SYS_mkdirat, HERE, text("rw/b"), 0, 0);
+            (void)serve(SYS_mkdirat, HERE, one, 0, 0);
         assert_true(serve_open(in(dir, name), MAKES));
         assert_told(in("ro", name), 0);
     }
@@ -113,9 +115,11 @@ static void what_is_being_changed_is_not_remembered(void **state)
     const char *dir = fresh();
     const pid_t other = fork();
 
-    if (other == 0)
+    if (other == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             (void)pause();
+    }
     assert_true(other > 0);
     assert_false(serve(SYS_renameat2, HERE, text("rw/a"), HERE, text("rw/b")));
     serve_pid = (uint32_t)other;

@@ -7,8 +7,6 @@
  */
 #include "lib/net_case.h"
 
-#include <spawn.h>
-
 /* ---- rules ---- */
 
 static void two_managers_have_two_sets_of_rules(void **state)
@@ -76,11 +74,7 @@ static void an_update_counts_for_running_commands(void **state)
     net_await_file(c, "again");
     net_update(m, "127.0.0.1");
     net_make_file(c, "go");
-    abx_result *r = api_wait(p, NET_WAIT_MS);
-    assert_string_equal(abx_result_stdout(r, NULL), "hello ping\nclosed\n403\n200\n");
-    abx_result_free(r);
-    abx_process_free(p);
-    abx_command_free(command);
+    net_finish(p, command, "hello ping\nclosed\n403\n200\n");
     abx_manager_free(m);
 }
 
@@ -98,12 +92,8 @@ static void an_update_to_blocked_closes_all(void **state)
     api_ok(abx_config_set_string(config, "network.mode", "blocked", &e), &e);
     api_ok(abx_manager_update(m, config, &e), &e);
     net_make_file(c, "go");
-    abx_result *r = api_wait(p, NET_WAIT_MS);
-    assert_string_equal(abx_result_stdout(r, NULL), "200\n403\n");
-    abx_result_free(r);
+    net_finish(p, command, "200\n403\n");
     abx_config_free(config);
-    abx_process_free(p);
-    abx_command_free(command);
     abx_manager_free(m);
 }
 
@@ -127,11 +117,7 @@ static void a_forked_child_leaves_the_network_alone(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     net_make_file(c, "go");
-    abx_result *r = api_wait(p, NET_WAIT_MS);
-    assert_string_equal(abx_result_stdout(r, NULL), "200\n");
-    abx_result_free(r);
-    abx_process_free(p);
-    abx_command_free(command);
+    net_finish(p, command, "200\n");
     abx_manager_free(m);
 }
 
@@ -232,11 +218,7 @@ static void a_manager_without_a_thread_serves_the_network(void **state)
     net_prints(c, m, "get 127.0.0.1", "200\n");
     abx_command *command = net_command(c, "get 127.0.0.1");
     abx_process *p = net_spawn(m, command);
-    abx_result *r = api_wait(p, NET_WAIT_MS);
-    assert_string_equal(abx_result_stdout(r, NULL), "200\n");
-    abx_result_free(r);
-    abx_process_free(p);
-    abx_command_free(command);
+    net_finish(p, command, "200\n");
     abx_manager_free(m);
 }
 
@@ -246,31 +228,11 @@ static void the_exec_form_has_a_network(void **state)
     abx_manager *m = net_manager("127.0.0.1", NULL);
     abx_command *command = net_command(c, "get 127.0.0.1 >got");
     const abx_exec_form *form = NULL;
-    posix_spawn_file_actions_t actions;
-    const int32_t *fds;
     abx_error *e = NULL;
-    int high[8], status = -1;
-    pid_t pid;
 
     api_ok(abx_manager_wrap(m, command, &e), &e);
     api_ok(abx_command_exec_form(command, &form, &e), &e);
-    size_t count = abx_exec_form_fds(form, &fds);
-    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
-    assert_int_equal(posix_spawn_file_actions_addchdir_np(&actions, abx_exec_form_cwd(form)), 0);
-    for (size_t i = 0; i < count; i++) {
-        high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 100);
-        assert_int_equal(posix_spawn_file_actions_adddup2(&actions, high[i], 3 + (int)i), 0);
-    }
-    assert_int_equal(posix_spawn(&pid, abx_exec_form_path(form), &actions, NULL,
-                                 (char *const *)(uintptr_t)abx_exec_form_argv(form),
-                                 (char *const *)(uintptr_t)abx_exec_form_envp(form)),
-                     0);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    for (size_t i = 0; i < count; i++)
-        (void)close(high[i]);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    assert_int_equal(status, 0);
+    assert_int_equal(api_spawn_form(form, STDOUT_FILENO), 0);
     abx_command_free(command);
     char path[128], text[16] = "";
     (void)snprintf(path, sizeof path, "%s/got", c->dir);

@@ -113,11 +113,7 @@ static void an_update_returns_when_the_proxy_has_the_rules_not_before(void **sta
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_false(early);
     net_make_file(c, "go");
-    abx_result *r = api_wait(p, NET_WAIT_MS);
-    assert_string_equal(abx_result_stdout(r, NULL), "200\n403\n");
-    abx_result_free(r);
-    abx_process_free(p);
-    abx_command_free(command);
+    net_finish(p, command, "200\n403\n");
     abx_manager_free(late.m);
 }
 
@@ -126,12 +122,7 @@ static void expect_output(const struct api_case *c, abx_manager *m, const char *
 {
     abx_command *command = net_command(c, text);
     abx_process *p = net_spawn(m, command);
-    abx_result *r = api_wait(p, NET_WAIT_MS);
-
-    assert_string_equal(abx_result_stdout(r, NULL), output);
-    abx_result_free(r);
-    abx_process_free(p);
-    abx_command_free(command);
+    net_finish(p, command, output);
 }
 
 /* The role has given up the sockets that it would need: it ends, and the next has them. */
@@ -151,11 +142,7 @@ static void mitm_proxy_that_is_added_takes_a_new_proxy(void **state)
     api_ok(abx_manager_update(m, config, &e), &e);
     abx_config_free(config);
     net_make_file(c, "go");
-    abx_result *r = api_wait(p, NET_WAIT_MS);
-    assert_string_equal(abx_result_stdout(r, NULL), "200\nnone\n");
-    abx_result_free(r);
-    abx_process_free(p);
-    abx_command_free(command);
+    net_finish(p, command, "200\nnone\n");
     expect_output(c, m, "get 127.0.0.1", "200\n");
     abx_manager_free(m);
 }

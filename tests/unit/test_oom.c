@@ -11,6 +11,7 @@
 
 #include "classify/judge.h"
 #include "classify/rules.h"
+#include "run/violations.h"
 
 #define MAX_ROUNDS 20000
 
@@ -163,6 +164,31 @@ static int32_t import_settings(const char *dir, abx_error **err)
     return code;
 }
 
+#define RECORDS 20 /* the list grows twice */
+
+/* A record that cannot be kept is counted; a list that cannot be copied is none. */
+static int32_t keep_violations(const char *dir, abx_error **err)
+{
+    struct violations list = { 0 }, copy;
+    struct abx_violation one = { .operation = VIOLATION_WRITE, .path = dir, .rule = "default" };
+
+    (void)err;
+    for (int32_t i = 0; i < RECORDS; i++) {
+        one.port = i;
+        one.count = 2;
+        const size_t before = list.count;
+        const struct abx_violation *kept = violations_add(&list, &one, NULL);
+        assert_int_equal(list.count, before + (kept ? 1 : 0));
+    }
+    assert_int_equal(2 * list.count + list.dropped, 2 * RECORDS);
+    const int r = violations_copy(&list, &copy);
+    assert_true(r == 0 || r == -ENOMEM);
+    assert_int_equal(copy.count, r == 0 ? list.count : 0);
+    violations_done(&copy);
+    violations_done(&list);
+    return r == 0 ? ABX_OK : ABX_E_NOMEM;
+}
+
 static int32_t use(abx_manager *manager, abx_command *command, abx_error **err)
 {
     abx_answer *answer = NULL;
@@ -207,7 +233,8 @@ static int32_t run_command(const char *dir, abx_error **err)
 }
 
 /* Rounds until one has fewer allocations than were to work. */
-static void sweep(int32_t (*scenario)(const char *dir, abx_error **err), void **state)
+static void sweep(const char *name, int32_t (*scenario)(const char *dir, abx_error **err),
+                  void **state)
 {
     struct api_case *c = *state;
     abx_error *e = NULL;
@@ -232,24 +259,24 @@ static void sweep(int32_t (*scenario)(const char *dir, abx_error **err), void **
         if (!failed)
             break;
     }
-    (void)fprintf(stderr, "# %ld allocations\n", round);
+    (void)fprintf(stderr, "# %s: %ld allocations\n", name, round);
     assert_in_range(round, 10, MAX_ROUNDS - 1);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 static void config_texts(void **state)
 {
-    sweep(texts_of_config, state);
+    sweep("texts of a configuration", texts_of_config, state);
 }
 
 static void checks(void **state)
 {
-    sweep(check_commands, state);
+    sweep("checks", check_commands, state);
 }
 
 static void rulesets(void **state)
 {
-    sweep(make_rules, state);
+    sweep("rules", make_rules, state);
 }
 
 static struct ruleset *shared;
@@ -292,12 +319,17 @@ static void of_two_indexes_made_at_once_one_is_kept(void **state)
 
 static void imports(void **state)
 {
-    sweep(import_settings, state);
+    sweep("imports", import_settings, state);
+}
+
+static void records(void **state)
+{
+    sweep("records", keep_violations, state);
 }
 
 static void runs(void **state)
 {
-    sweep(run_command, state);
+    sweep("a run", run_command, state);
 }
 
 int main(void)
@@ -308,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rulesets, api_setup, api_teardown),
         cmocka_unit_test(of_two_indexes_made_at_once_one_is_kept),
         cmocka_unit_test_setup_teardown(imports, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(records, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(runs, api_setup, api_teardown),
     };
 

@@ -4,7 +4,6 @@
  * ABX_GOLDEN_UPDATE=1 writes the files anew), dumps that can be read back, and what this version
  * refuses to promise.
  */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/io.h"
 #include "base/str.h"
+#include "lib/golden.h"
 #include "policy/decode.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
@@ -25,25 +23,10 @@
 
 static void expect_golden(void (*write_text)(struct buf *), const char *name)
 {
-    struct buf got, wanted;
-    char path[4096];
-    const char *source = getenv("ABX_SOURCE");
+    _buf_ struct buf got = { .limit = 1 << 20 };
 
-    assert_non_null(source);
-    snprintf(path, sizeof path, "%s/tests/golden/%s", source, name);
-    buf_init(&got, 1 << 20);
-    buf_init(&wanted, 1 << 20);
     write_text(&got);
-    assert_int_equal(got.failed, 0);
-    if (getenv("ABX_GOLDEN_UPDATE")) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        assert_true(fd >= 0 && io_write_all(fd, got.data, got.len) == 0);
-        close(fd);
-    }
-    assert_int_equal(io_read_file(AT_FDCWD, path, &wanted), 0);
-    assert_string_equal(got.data, wanted.data);
-    buf_done(&got);
-    buf_done(&wanted);
+    golden_expect(&got, name);
 }
 
 static void starter_equals_the_golden_file(void **state)

@@ -5,14 +5,12 @@
  * before it is committed.
  */
 #include "lib/facts_case.h"
+#include "lib/golden.h"
 #include "lib/sbpl.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/glob.h"
-#include "base/io.h"
 #include "base/str.h"
 #include "plan/seatbelt.h"
 #include "policy/presets.h"
@@ -247,23 +245,10 @@ static const struct policy *build_policy(struct mac *m, const struct golden *g)
 
 static void expect_golden(const struct golden *g, const struct buf *got)
 {
-    const char *source = getenv("ABX_SOURCE");
-    char path[4096];
-    struct buf wanted;
+    char name[256];
 
-    assert_non_null(source);
-    snprintf(path, sizeof path, "%s/tests/golden/seatbelt/%s.sb", source, g->name);
-    if (getenv("ABX_GOLDEN_UPDATE")) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        assert_true(fd >= 0 && io_write_all(fd, got->data, got->len) == 0);
-        close(fd);
-    }
-    buf_init(&wanted, 1 << 20);
-    assert_int_equal(io_read_file(AT_FDCWD, path, &wanted), 0);
-    if (!str_eq(got->data, wanted.data))
-        print_message("%s differs\n", path);
-    assert_string_equal(got->data, wanted.data);
-    buf_done(&wanted);
+    (void)snprintf(name, sizeof name, "seatbelt/%s.sb", g->name);
+    golden_expect(got, name);
 }
 
 static void profiles_equal_the_golden_files(void **state)

@@ -152,6 +152,20 @@ static void the_same_thing_stands_once_with_a_count(void **state)
     violations_done(&v);
 }
 
+static void a_count_stays_at_its_end_and_an_unknown_operation_has_a_name(void **state)
+{
+    struct violations v = { 0 };
+    struct abx_violation much = example;
+
+    (void)state;
+    much.count = UINT64_MAX - 1;
+    assert_non_null(violations_add(&v, &much, NULL));
+    assert_true(violations_add(&v, &much, NULL)->count == UINT64_MAX);
+    assert_true(violations_add(&v, &example, NULL)->count == UINT64_MAX);
+    assert_string_equal(violation_operation_name(VIOLATION_OPERATION_COUNT), "?");
+    violations_done(&v);
+}
+
 static void a_line_is_one_line_whatever_the_names_contain(void **state)
 {
     struct violations v = { 0 };
@@ -199,6 +213,7 @@ int main(void)
         cmocka_unit_test(watched_rows_are_sorted_and_have_the_tables_numbers),
         cmocka_unit_test(watching_changes_no_verdict_but_into_a_question),
         cmocka_unit_test(the_same_thing_stands_once_with_a_count),
+        cmocka_unit_test(a_count_stays_at_its_end_and_an_unknown_operation_has_a_name),
         cmocka_unit_test(a_line_is_one_line_whatever_the_names_contain),
         cmocka_unit_test(the_list_is_bounded_and_counts_the_rest),
     };
