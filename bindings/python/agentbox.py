@@ -261,20 +261,26 @@ def _interruptible(made: _P, call: Callable[[], _P]) -> _P:
         return call()
     done: List[_P] = []
     problems: List[BaseException] = []
+    over = threading.Event()  # Thread.join, interrupted once, takes a thread that runs for one that has ended
 
     def work() -> None:
         try:
             done.append(call())
         except BaseException as problem:  # pylint: disable=broad-except # raised again below
             problems.append(problem)
+        finally:
+            over.set()
 
-    thread = threading.Thread(target=work)
-    thread.start()
+    threading.Thread(target=work).start()
     try:
-        thread.join()
+        over.wait()
     except BaseException:
         _lib.abx_command_cancel(made)
-        thread.join()
+        while not over.is_set():  # it uses what the caller is about to free
+            try:
+                over.wait()
+            except KeyboardInterrupt:
+                pass
         for handle in done:
             _lib.abx_result_free(handle)
         raise
