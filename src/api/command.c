@@ -211,8 +211,9 @@ int32_t abx_command_set_stdio(abx_command *c, int32_t stream, int32_t mode, int3
 
     if (code != ABX_OK)
         return code;
-    if (stream < 0 || stream > 2 || mode < ABX_STDIO_DEFAULT || mode > ABX_STDIO_TTY ||
-        (mode == ABX_STDIO_CAPTURE && stream == 0) || (mode == ABX_STDIO_FD && fd < 0))
+    if (stream < 0 || stream > 2 || mode < ABX_STDIO_DEFAULT || mode > ABX_STDIO_STREAM ||
+        ((mode == ABX_STDIO_CAPTURE || mode == ABX_STDIO_STREAM) && stream == 0) ||
+        (mode == ABX_STDIO_FD && fd < 0))
         return err_new(err, ABX_E_INVALID, "set stream %d: mode %d is not possible", (int)stream,
                        (int)mode);
     c->stdio_mode[stream] = mode;

@@ -51,7 +51,8 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
 
         if (mode == ABX_STDIO_DEFAULT)
             mode = !capture ? ABX_STDIO_INHERIT : i == 0 ? ABX_STDIO_NULL : ABX_STDIO_CAPTURE;
-        ret->capture[i] = mode == ABX_STDIO_CAPTURE;
+        ret->capture[i] = mode == ABX_STDIO_CAPTURE || mode == ABX_STDIO_STREAM;
+        ret->forget[i] = mode == ABX_STDIO_STREAM;
         if (mode == ABX_STDIO_INHERIT && c->manager->no_stream[i])
             mode = ABX_STDIO_NULL;
         ret->stdio[i] = mode == ABX_STDIO_INHERIT ? own[i]

@@ -181,9 +181,10 @@ static struct value value_named(struct walker *w, const struct shell_param *para
 
 static struct value param_value(struct walker *w, const struct shell_param *param)
 {
+    const struct value unknown = { .kind = VALUE_UNKNOWN };
+
     if (name_is_special(param))
-        return strchr("?-$!", param->name[0]) ? (struct value){ .kind = VALUE_UNKNOWN }
-                                              : value_positional(w, param);
+        return strchr("?-$!", param->name[0]) ? unknown : value_positional(w, param);
     struct value value = value_named(w, param);
 
     if (param->index)

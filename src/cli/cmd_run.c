@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/str.h"
 #include "cli/memory.h"
+#include "cli/output.h"
 #include "cli/plan.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -31,6 +33,7 @@ struct session {
     struct terminal *terminal; /* NULL: streams are passed through */
     abx_manager *manager;
     struct network_asker *network;
+    struct output output;
     abx_result *result; /* once it has ended */
 };
 
@@ -207,6 +210,17 @@ static int32_t set_terminal(abx_command *command, bool terminal, abx_error **err
     return code;
 }
 
+/* Who limits the output reads it: no terminal then. */
+static int32_t set_streams(const struct run_options *o, struct session *s, abx_error **err)
+{
+    int32_t code = set_terminal(o->command, !o->max_output && terminal_usable(), err);
+
+    if (code != ABX_OK || !o->max_output)
+        return code;
+    (void)str_to_size(o->max_output, &s->output.limit); /* the key was taken: it is one */
+    return output_limit(&s->output, o->command, err);
+}
+
 static int run_session(struct run_options *o, struct session *s)
 {
     static struct terminal terminal;
@@ -228,6 +242,8 @@ static int run_session(struct run_options *o, struct session *s)
         return cli_fail(err);
     if (abx_result_timed_out(result) && !o->quiet)
         cli_notice(NULL, ABX_NOTICE_WARNING, "run", "the time is up: everything inside was ended");
+    if (!o->quiet)
+        output_tell(&s->output);
     cli_flush_notices();
     if (!o->quiet)
         report_violations(result);
@@ -247,7 +263,7 @@ static int run_command(struct run_options *o)
     if (code != 0)
         return code;
     s.signals = o->approver.signals = signals_open(relayed, ARRAY_LEN(relayed));
-    if (set_terminal(o->command, terminal_usable(), &err) != ABX_OK ||
+    if (set_streams(o, &s, &err) != ABX_OK ||
         abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK) {
         cli_flush_notices();
         code = cli_fail(err);

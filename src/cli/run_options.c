@@ -62,6 +62,9 @@ static bool read_special(struct run_options *o, struct pending *p, int id, const
     case OPTION_APPROVE:
         p->approve = value;
         break;
+    case OPTION_MAX_OUTPUT:
+        o->max_output = value;
+        return false; /* a key, too, which judges the value */
     case OPTION_CONFIG:
         p->config = value;
         break;

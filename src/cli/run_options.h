@@ -22,6 +22,7 @@ struct run_options {
     const char *result_path;
     int result_fd; /* once it was opened */
     const char *format;
+    const char *max_output; /* NULL: the streams are the command's own */
     struct approver approver;
     bool format_given, dry_run, quiet, help, debug;
     const char **operands; /* RUN_OPERANDS */

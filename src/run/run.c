@@ -156,6 +156,7 @@ static int32_t open_streams(struct run *r, const struct run_request *q, int *chi
         int code = stream_open(&r->streams[i], i, q->limit, &child_fds[i]);
         if (code < 0)
             return err_sys(err, ABX_E_IO, code, "make a pipe for output");
+        r->streams[i].forgets = q->forget[i];
         r->streams[i].output = q->output;
         r->streams[i].user = q->user;
     }

@@ -37,6 +37,7 @@ struct run_request {
     int cwd_fd;        /* where the launcher starts; -1: the caller's own directory */
     int stdio[3];      /* what the command gets; -1: /dev/null; ignored where captured */
     bool capture[3];   /* [1] and [2] */
+    bool forget[3];    /* … of those, for the callback alone */
     uint64_t limit;    /* of each captured stream */
     struct cgroup_limits cgroup;
     abx_output_fn output;

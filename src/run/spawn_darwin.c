@@ -141,6 +141,7 @@ static int32_t open_streams(struct run *r, int fds[DARWIN_FD_COUNT], abx_error *
 
         if (i > 0 && q->capture[i]) {
             e = stream_open(&r->streams[i], i, q->limit, &fds[i]);
+            r->streams[i].forgets = q->forget[i];
             r->streams[i].output = q->output;
             r->streams[i].user = q->user;
         } else if (q->stdio[i] >= 0) {

@@ -42,7 +42,7 @@ static void stream_take(struct stream *s, const char *bytes, size_t len)
     if (s->limit)
         keep = s->total >= s->limit ? 0 : (size_t)MIN_OF((uint64_t)len, s->limit - s->total);
     s->total += len;
-    if (keep && !s->lost && buf_append(&s->kept, bytes, keep) < 0)
+    if (keep && !s->forgets && !s->lost && buf_append(&s->kept, bytes, keep) < 0)
         s->lost = true;
     if (s->output)
         s->output(s->user, s->number, bytes, len);

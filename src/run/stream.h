@@ -10,6 +10,7 @@
 struct stream {
     int fd; /* our end of the pipe, non-blocking; -1: not captured, or ended */
     bool captured;
+    bool forgets;   /* nothing is kept: the bytes are for `output` alone */
     int32_t number; /* 1 or 2 */
     uint64_t limit; /* bytes kept; 0: all */
     uint64_t total; /* bytes seen */

@@ -120,9 +120,9 @@ caught() {
     wait_for test -s "$W/up"
     # Others may run bubblewrap as they like: in no line that is about this workspace.
     local line
-    for line in $(grep -laF -- "--ro-bind" /proc/[0-9]*/cmdline 2>/dev/null); do
+    while read -r line; do
         not grep -qaF -- "$W" "$line"
-    done
+    done < <(grep -laF -- "--ro-bind" /proc/[0-9]*/cmdline 2>/dev/null)
 }
 
 @test "no network: nothing of the host answers" {

@@ -190,3 +190,18 @@ END
     TERM=xterm run "$AGENTBOX" doctor
     [[ $output == *seccomp* && $output != *$'\e'* ]]
 }
+
+@test "--max-output passes on so much of each stream, reads the rest, and says what it left out" {
+    cd "$W"
+    [ "$("$AGENTBOX" run --max-output 10 -c 'printf 0123456789; printf abc >&2' 2>&1)" = 0123456789abc ]
+    run "$AGENTBOX" run --max-output 10 -c 'printf 0123456789+; exit 7'
+    echo "$output"
+    [ "$status" -eq 7 ]
+    [[ $output == 0123456789agentbox:*"the last 1 of 11 bytes of standard output"* ]]
+    [[ $output == *"rule maxOutputBytes"* ]]
+    [ "$("$AGENTBOX" run -q --max-output 4K -c 'head -c 100M /dev/zero; echo done >&2' 2>"$O/err" | wc -c)" -eq 4096 ]
+    [ "$(cat "$O/err")" = done ]
+    run "$AGENTBOX" run --max-output much -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *"--max-output"*"not a size"* ]]
+}

@@ -252,6 +252,30 @@ static void output_streams_as_it_comes_also_beyond_the_limit(void **state)
     abx_result_free(r);
 }
 
+static void output_for_the_callback_alone_is_not_kept(void **state)
+{
+    abx_command *command = api_shell(*state, "head -c 200000 /dev/zero; echo e >&2");
+    struct streamed s = { 0 };
+    abx_error *e = NULL;
+    size_t len = 1;
+
+    api_ok(abx_command_set_output(command, on_output, &s, &e), &e);
+    api_ok(abx_command_set_string(command, "maxOutputBytes", "10", &e), &e);
+    for (int32_t i = 1; i < 3; i++)
+        api_ok(abx_command_set_stdio(command, i, ABX_STDIO_STREAM, -1, &e), &e);
+    assert_int_equal(abx_command_set_stdio(command, 0, ABX_STDIO_STREAM, -1, &e), ABX_E_INVALID);
+    abx_error_free(e);
+    abx_result *r = api_run(*state, command);
+    assert_int_equal(s.bytes[1], 200000);
+    assert_int_equal(s.bytes[2], 2);
+    assert_string_equal(abx_result_stdout(r, &len), "");
+    assert_int_equal(len, 0);
+    assert_int_equal(abx_result_output_bytes(r, 1), 200000);
+    assert_int_equal(abx_result_truncated(r, 1), 1);
+    assert_int_equal(abx_result_truncated(r, 2), 0);
+    abx_result_free(r);
+}
+
 /* ---- streams
  * ----------------------------------------------------------------------------------------- */
 
@@ -491,6 +515,7 @@ int main(void)
         API_TEST(large_output_on_both_streams_does_not_deadlock),
         API_TEST(output_of_a_command_that_nobody_waits_for_is_drained),
         API_TEST(output_streams_as_it_comes_also_beyond_the_limit),
+        API_TEST(output_for_the_callback_alone_is_not_kept),
         API_TEST(streams_may_be_descriptors_of_the_caller),
         API_TEST(a_terminal_inside_has_its_other_end_here),
         API_TEST(waiting_has_a_limit_that_leaves_the_process_running),
