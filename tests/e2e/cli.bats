@@ -199,8 +199,8 @@ END
     [ "$status" -eq 7 ]
     [[ $output == 0123456789agentbox:*"the last 1 of 11 bytes of standard output"* ]]
     [[ $output == *"rule maxOutputBytes"* ]]
-    [ "$("$AGENTBOX" run -q --max-output 4K -c 'head -c 100M /dev/zero; echo done >&2' 2>"$O/err" | wc -c)" -eq 4096 ]
-    [ "$(cat "$O/err")" = done ]
+    [ "$("$AGENTBOX" run -q --max-output 4K -c 'head -c 100M /dev/zero; echo over >&2' 2>"$O/err" | wc -c)" -eq 4096 ]
+    [ "$(cat "$O/err")" = over ]
     run "$AGENTBOX" run --max-output much -- true
     [ "$status" -eq 125 ]
     [[ $output == *"--max-output"*"not a size"* ]]
