@@ -34,6 +34,7 @@ struct link {
     struct relay relay;
     unsigned tried; /* of the targets */
     bool connected;
+    uint64_t waits; /* for a socket to the next target: its turn; 0: does not */
 };
 
 struct bridge {
@@ -45,7 +46,8 @@ struct bridge {
     struct relay_pool pool;
     struct link *links;
     size_t count;
-    int waiting; /* a client for which there was no socket; -1: none */
+    uint64_t turns; /* given to links that wait */
+    int waiting;    /* a client for which there was no socket; -1: none */
     bool resting, stopping;
 };
 
@@ -128,7 +130,7 @@ static int dial_one(struct link *l, int fd)
     return loop_add(b->loop, &l->target, LOOP_READ | LOOP_WRITE | LOOP_EDGE);
 }
 
-/* False: there is no target left. -EAGAIN of take_socket is for the first one only. */
+/* False: there is no target left. */
 static bool dial_next(struct link *l, int fd)
 {
     while (fd >= 0) {
@@ -139,7 +141,34 @@ static bool dial_next(struct link *l, int fd)
             return false;
         fd = take_socket(l->bridge, l->tried);
     }
-    return false;
+    if (fd == -EAGAIN)
+        l->waits = ++l->bridge->turns;
+    return fd == -EAGAIN;
+}
+
+static struct link *longest_waiting(const struct bridge *b)
+{
+    struct link *first = NULL;
+
+    for (struct link *l = b->links; l; l = l->next)
+        if (l->waits && (!first || l->waits < first->waits))
+            first = l;
+    return first;
+}
+
+/* A socket came back: it may be one that a link waits for. */
+static void resume_links(struct bridge *b)
+{
+    struct link *l;
+
+    while ((l = longest_waiting(b)) != NULL) {
+        int fd = take_socket(b, l->tried);
+        if (fd == -EAGAIN)
+            return;
+        l->waits = 0;
+        if (!dial_next(l, fd))
+            link_free(l);
+    }
 }
 
 static void target_ready(struct loop_io *io, unsigned events)
@@ -249,9 +278,11 @@ static void listener_ready(struct loop_io *io, unsigned events)
 
 void bridge_resume(struct bridge *b)
 {
-    if (b->stopping || (b->waiting >= 0 && !serve(b, TAKE_FD(b->waiting))))
+    if (b->stopping)
         return;
-    rest(b, false);
+    resume_links(b);
+    if (b->waiting < 0 || serve(b, TAKE_FD(b->waiting)))
+        rest(b, false);
 }
 
 static void retry(struct loop_timer *timer)

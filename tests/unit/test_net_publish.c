@@ -239,6 +239,33 @@ static void both_loopbacks_are_tried(void **state)
     close(other);
 }
 
+/* … also where it is the second loopback's sockets that are. */
+static void who_comes_for_the_second_loopback_waits_too(void **state)
+{
+    uint16_t inside = 0;
+    int other, server;
+
+    (void)state;
+    if (!bind_both(&inside, &other, &server))
+        skip();
+    echo_on(server);
+    give_sockets(1);
+    uint16_t outside = open_port(inside);
+    int first = dial(outside);
+    exchange(first);
+    int second = dial(outside), third = dial(outside);
+    assert_int_equal(write(second, "x", 1), 1);
+    assert_false(served(second, 20));
+    close(first);
+    assert_true(served(second, TURNS));
+    char byte;
+    assert_int_equal(read(second, &byte, 1), 1);
+    close(second);
+    exchange(third);
+    close(third);
+    close(other);
+}
+
 static void a_port_without_a_server_hangs_up_until_there_is_one(void **state)
 {
     uint16_t inside = 0;
@@ -303,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sockets_are_used_again_and_again, make, unmake),
         cmocka_unit_test_setup_teardown(who_comes_when_all_are_at_work_waits, make, unmake),
         cmocka_unit_test_setup_teardown(both_loopbacks_are_tried, make, unmake),
+        cmocka_unit_test_setup_teardown(who_comes_for_the_second_loopback_waits_too, make, unmake),
         cmocka_unit_test_setup_teardown(a_port_without_a_server_hangs_up_until_there_is_one, make,
                                         unmake),
         cmocka_unit_test_setup_teardown(a_run_that_ends_takes_all_along, make, unmake),
