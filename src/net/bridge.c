@@ -166,8 +166,8 @@ static void resume_links(struct bridge *b)
         if (fd == -EAGAIN)
             return;
         l->waits = 0;
-        if (!dial_next(l, fd))
-            link_free(l);
+        if (!dial_next(l, fd)) /* it ends with the next turn of the loop */
+            loop_timer_set(b->loop, &l->deadline, loop_now(b->loop));
     }
 }
 
