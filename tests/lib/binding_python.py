@@ -91,6 +91,7 @@ def test_stranger():
         def interrupt(_stream, _data):
             os.kill(os.getpid(), signal.SIGINT)
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # who is started in the background ignores it
         try:
             box.run("echo ready; sleep 60", output=interrupt)
         except KeyboardInterrupt:
