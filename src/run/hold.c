@@ -190,6 +190,7 @@ struct filling {
     const struct plan_hold *hold;
     int dir, file, registry;
     const char *socket, *blank; /* names made here: those that are alike become links to them */
+    struct stat blank_st;       /* as it was made: the name may lead elsewhere by now */
 };
 
 static int register_one(int file, const char *name, const struct stat *st)
@@ -197,14 +198,6 @@ static int register_one(int file, const char *name, const struct stat *st)
     const struct plan_hold one = { .names = &name, .count = 1 };
 
     return register_names(file, &one, st);
-}
-
-static int register_made(const struct filling *f, const char *name)
-{
-    struct stat st;
-
-    return fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
-                                                               : register_one(f->file, name, &st);
 }
 
 /*
@@ -231,13 +224,16 @@ static int register_intent(const struct filling *f, const char *name)
 
 static int make_directory(const struct filling *f, const char *name)
 {
+    struct stat st;
     int r = register_intent(f, name);
 
     if (r < 0)
         return r;
     if (mkdirat(f->dir, name, HOLD_DIR_BITS) < 0)
         return errno == EEXIST ? adopt(f, name) : -errno;
-    return register_made(f, name);
+    if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    return register_one(f->file, name, &st);
 }
 
 static int make_file(struct filling *f, const char *name, const char *text)
@@ -246,15 +242,20 @@ static int make_file(struct filling *f, const char *name, const char *text)
     if (r < 0)
         return r;
     if (!*text && f->blank && linkat(f->dir, f->blank, f->dir, name, 0) == 0)
-        return register_made(f, name);
+        return register_one(f->file, name, &f->blank_st);
     _fd_ int fd = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          HOLD_FILE_BITS);
+    struct stat st;
 
     if (fd < 0)
         return errno == EEXIST ? adopt(f, name) : -errno;
-    if (!*text)
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!*text) {
         f->blank = name;
-    r = register_made(f, name);
+        f->blank_st = st;
+    }
+    r = register_one(f->file, name, &st);
     return r == 0 ? io_write_all(fd, text, strlen(text)) : r;
 }
 
