@@ -113,6 +113,13 @@ static inline void net_prints(const struct api_case *c, abx_manager *m, const ch
     abx_result_free(r);
 }
 
+/* Asks before the file "up" is there, and again once "go" is. */
+static inline abx_command *net_command_twice(const struct api_case *c)
+{
+    return net_command(
+        c, "get 127.0.0.1; touch up; while [ ! -e go ]; do sleep 0.01; done; get 127.0.0.1");
+}
+
 static inline abx_process *net_spawn(abx_manager *m, abx_command *command)
 {
     abx_process *p = NULL;

@@ -82,8 +82,7 @@ static void an_update_to_blocked_closes_all(void **state)
 {
     struct api_case *c = *state;
     abx_manager *m = net_manager("127.0.0.1", NULL);
-    abx_command *command = net_command(
-        c, "get 127.0.0.1; touch up; while [ ! -e go ]; do sleep 0.01; done; get 127.0.0.1");
+    abx_command *command = net_command_twice(c);
     abx_process *p = net_spawn(m, command);
     abx_config *config = net_config("127.0.0.1");
     abx_error *e = NULL;

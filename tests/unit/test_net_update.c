@@ -97,8 +97,7 @@ static void an_update_returns_when_the_proxy_has_the_rules_not_before(void **sta
 {
     struct api_case *c = *state;
     struct late_update late = { .m = net_manager("127.0.0.1", NULL) };
-    abx_command *command = net_command(
-        c, "get 127.0.0.1; touch up; while [ ! -e go ]; do sleep 0.01; done; get 127.0.0.1");
+    abx_command *command = net_command_twice(c);
     abx_process *p = net_spawn(late.m, command);
     pthread_t thread;
 
@@ -130,8 +129,7 @@ static void mitm_proxy_that_is_added_takes_a_new_proxy(void **state)
 {
     struct api_case *c = *state;
     abx_manager *m = net_manager("127.0.0.1", NULL);
-    abx_command *command = net_command(
-        c, "get 127.0.0.1; touch up; while [ ! -e go ]; do sleep 0.01; done; get 127.0.0.1");
+    abx_command *command = net_command_twice(c);
     abx_process *p = net_spawn(m, command);
     abx_config *config = net_config("127.0.0.1");
     abx_error *e = NULL;
