@@ -34,9 +34,10 @@ struct view {
     struct file_id plain[MASK_KINDS]; /* masks */
     int *trees; /* per operation: the detached copy, later the mount; or one of TREE_* */
     int mask_fd;
-    const char *sibling; /* a mask in parent, by its name there; NULL: none … */
+    const char *sibling; /* a mask or placeholder in parent, by its name there; NULL: none … */
     uint32_t sibling_kind;
     bool sibling_tells;
+    struct file_id sibling_id; /* of a placeholder */
     bool entered;    /* … and we are in parent */
     int cwd;         /* where we were before */
     bool holds_made; /* the host has made the placeholders */
@@ -257,16 +258,37 @@ static bool enter_parent(struct view *v)
     return v->entered;
 }
 
-/*
- * A mask next to another of its kind is a copy of that, by one old call in place of two new ones
- * with a descriptor. Both names are followed anew, so either may lead anywhere by now: then (5)
- * ends the run. Whatever else fails here is tried again, and told, the long way.
- */
-static bool mask_from_sibling(struct view *v, const struct mount_op *op, const char *name)
+/* A mask of the same kind, or a placeholder that is a hard link to the same socket. */
+static bool is_like_sibling(const struct view *v, const struct mount_op *op, const char *name)
 {
-    return op_is_mask(op) && v->sibling && v->sibling_kind == op->kind &&
-           v->sibling_tells == mask_tells(v, op) && enter_parent(v) &&
+    struct file_id id;
+
+    if (!v->sibling || v->sibling_kind != op->kind)
+        return false;
+    if (op_is_mask(op))
+        return v->sibling_tells == mask_tells(v, op);
+    return file_identify_at(v->parent_fd, name, &id) >= 0 && id.ino == v->sibling_id.ino &&
+           id.dev == v->sibling_id.dev;
+}
+
+/*
+ * What covers a name is a copy of what covers the one before it, if that is the same: one old call
+ * in place of up to four new ones. Both names are followed anew, so either may lead anywhere by
+ * now: then (5) ends the run. Whatever else fails here is tried again, and told, the long way.
+ */
+static bool cover_from_sibling(struct view *v, const struct mount_op *op, const char *name)
+{
+    return is_like_sibling(v, op, name) && enter_parent(v) &&
            TRY5(__NR_mount, v->sibling, name, 0, MS_BIND_FLAG, 0) == 0;
+}
+
+static void remember_sibling(struct view *v, const struct mount_op *op, const char *name, int tree)
+{
+    if (v->parent_fd < 0 || (!op_is_mask(op) && file_identify(tree, &v->sibling_id) < 0))
+        return;
+    v->sibling = name;
+    v->sibling_kind = op->kind;
+    v->sibling_tells = mask_tells(v, op);
 }
 
 static long clone_mask(const struct view *v, const struct mount_op *op)
@@ -291,7 +313,7 @@ static long apply_on_name(struct view *v, uint32_t i)
         return 0;
     if (parent < 0)
         return parent;
-    if (mask_from_sibling(v, op, name)) {
+    if (cover_from_sibling(v, op, name)) {
         v->trees[i] = TREE_ATTACHED;
         return 0;
     }
@@ -302,18 +324,15 @@ static long apply_on_name(struct view *v, uint32_t i)
         r = mountapi_attach_at((int)tree, (int)parent, name);
         v->trees[i] = TREE_ATTACHED;
     }
+    view_changed(v, op->path);
+    if (r >= 0)
+        remember_sibling(v, op, name, (int)tree);
     if (tree >= 0)
         file_close((int)tree);
     if (r < 0 && (op_may_miss(op, r) ||
                   (r == -ENOENT && mount_is_unmakeable(&v->l->plan, op, (int)parent)))) {
         v->trees[i] = TREE_NONE;
         return 0;
-    }
-    view_changed(v, op->path);
-    if (r >= 0 && mask && v->parent_fd >= 0) {
-        v->sibling = name;
-        v->sibling_kind = op->kind;
-        v->sibling_tells = mask_tells(v, op);
     }
     return r;
 }

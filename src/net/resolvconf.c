@@ -192,3 +192,17 @@ size_t hosts_find(const char *text, size_t len, const struct host *name,
     }
     return count;
 }
+
+size_t hosts_builtin(const struct host *name, struct addr addrs[HOSTS_MAX_ADDRS])
+{
+    static const char local[] = "localhost";
+    const size_t len = sizeof local - 1;
+
+    if (name->is_address || name->len < len ||
+        memcmp(name->text + name->len - len, local, len) != 0 ||
+        (name->len > len && name->text[name->len - len - 1] != '.'))
+        return 0;
+    (void)addr_parse("127.0.0.1", strlen("127.0.0.1"), &addrs[0]);
+    (void)addr_parse("::1", strlen("::1"), &addrs[1]);
+    return 2;
+}

@@ -43,5 +43,10 @@ bool resolv_candidate(const struct resolv_conf *conf, const struct host *name, s
 /* The addresses that a hosts file gives to a name, in its order. Returns their count. */
 size_t hosts_find(const char *text, size_t len, const struct host *name,
                   struct addr addrs[HOSTS_MAX_ADDRS]);
+/*
+ * The addresses of "localhost" and of all names below it: this host's loopback, whatever a server
+ * would say (RFC 6761), also where no hosts file says so. 0 for other names.
+ */
+size_t hosts_builtin(const struct host *name, struct addr addrs[HOSTS_MAX_ADDRS]);
 
 #endif

@@ -413,6 +413,8 @@ static bool ask_locally(struct resolver *r, const struct host *name, struct reso
     }
     size_t count = hosts_find(r->hosts, r->hosts_len, name, addrs);
     if (count == 0)
+        count = hosts_builtin(name, addrs);
+    if (count == 0)
         return false;
     cache_put(&r->cache, name, addrs, count, loop_now(r->loop) + RESOLVE_TTL_MAX * NSEC_PER_SEC);
     w->done(w, RESOLVE_OK, addrs, count);

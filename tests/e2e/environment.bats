@@ -57,7 +57,8 @@ PY
 
 @test "the sandbox has a name of its own" {
     [ "$(box -- uname -n)" = localhost ]
-    box -- getent hosts localhost # its own name can be looked up
+    # Its own name can be looked up, where the machine's can.
+    [ ! -e /etc/hosts ] || box -- getent hosts localhost
 }
 
 @test "/proc shows nothing of the host that helps, and cannot be written" {

@@ -308,6 +308,31 @@ static void hosts_files_give_addresses_in_order(void **state)
     assert_int_equal(hosts_find("", 0, &ok, addrs), 0);
 }
 
+static void localhost_is_the_loopback_without_a_hosts_file(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t count;
+    } table[] = {
+        { "localhost", 2 },       { "LocalHost.", 2 },        { "a.b.localhost", 2 },
+        { "notlocalhost", 0 },    { "localhost.example", 0 }, { "localhos", 0 },
+        { "not-a-localhost", 0 }, { "127.0.0.1", 0 },
+    };
+    struct addr addrs[HOSTS_MAX_ADDRS];
+    char shown[ADDR_TEXT_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        struct host name = host_of(table[i].name);
+
+        assert_int_equal(hosts_builtin(&name, addrs), table[i].count);
+    }
+    (void)addr_format(&addrs[0], shown);
+    assert_string_equal(shown, "127.0.0.1");
+    (void)addr_format(&addrs[1], shown);
+    assert_string_equal(shown, "::1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +345,7 @@ int main(void)
         cmocka_unit_test(an_empty_resolv_conf_means_loopback),
         cmocka_unit_test(candidates_follow_the_search_list),
         cmocka_unit_test(hosts_files_give_addresses_in_order),
+        cmocka_unit_test(localhost_is_the_loopback_without_a_hosts_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
