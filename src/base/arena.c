@@ -4,7 +4,7 @@
  *
  * Blocks form a list, the newest first; pieces are cut from the newest. A piece that is large for a
  * block gets one of its own, behind the newest, so that the room left in that one is not lost.
- * Every piece is zeroed when it is cut off: what of a block is not needed is never touched.
+ * A piece is zeroed when it is cut off: what of a block is not needed is never touched.
  *
  * Invariants: `used` is the sum of all pieces, rounded up, and never above `limit`; every piece is
  * 16-aligned; a piece lives until arena_done. Not for use by two threads at once.
@@ -105,6 +105,11 @@ void *arena_alloc(struct arena *a, size_t count, size_t size)
     void *piece = arena_cut(a, count, size);
 
     return piece ? memset(piece, 0, count * size) : NULL;
+}
+
+void *arena_room(struct arena *a, size_t count, size_t size)
+{
+    return arena_cut(a, count, size);
 }
 
 char *arena_strndup(struct arena *a, const char *s, size_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An arena: memory that is given out piece by piece and released at once. Trees (policy, facts,
- * plan) live in one each. Everything is zeroed. Each arena has a ceiling; beyond it, and when the
+ * plan) live in one each. Everything but room is zeroed. Each arena has a ceiling; beyond it, and when the
  * system has no memory, calls return NULL.
  */
 #ifndef ABX_BASE_ARENA_H
@@ -23,6 +23,8 @@ void arena_done(struct arena *a); /* also of a zeroed struct */
 
 /* Overflow-checked, 16-aligned. Nothing (0 bytes) is a valid piece too. */
 void *arena_alloc(struct arena *a, size_t count, size_t size);
+/* With anything in it: for a table that is filled from its start, and perhaps never to its end. */
+void *arena_room(struct arena *a, size_t count, size_t size);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 char *arena_printf(struct arena *a, const char *fmt, ...) ATTR_PRINTF(2, 3);

@@ -44,11 +44,13 @@ static const char *const flagged[] = {
 
 static void each_name(const char *names, struct entry e, entry_fn fn, void *user)
 {
-    for (const char *at = names; *at; at += strspn(at, " ")) {
-        e.name = at;
-        e.len = strcspn(at, " ");
+    for (const char *at = names; *at;) {
+        for (e.name = at; *at && *at != ' '; at++)
+            ;
+        e.len = (size_t)(at - e.name);
         fn(user, &e);
-        at += e.len;
+        while (*at == ' ')
+            at++;
     }
 }
 

@@ -33,6 +33,15 @@ static void add_fds(struct msghdr_kernel *header, struct control_fds *control, c
     header->control_len = (control->len + sizeof(size_t) - 1) & ~(sizeof(size_t) - 1);
 }
 
+/* The last words are worth a moment, all together; the kernel takes from it what was waited. */
+static void await_reader(void)
+{
+    static struct __kernel_timespec left = { .tv_sec = 2 };
+    struct pollfd room = { .fd = LAUNCH_FD_STATUS, .events = POLLOUT };
+
+    (void)TRY5(__NR_ppoll, &room, 1, &left, 0, 0);
+}
+
 static void report_send(const struct status_msg *msg, int fd)
 {
     struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = sizeof *msg };
@@ -46,10 +55,7 @@ static void report_send(const struct status_msg *msg, int fd)
             -EAGAIN ||
         msg->kind != STATUS_EXITED)
         return;
-    /* The last word is worth a moment. */
-    struct pollfd room = { .fd = LAUNCH_FD_STATUS, .events = POLLOUT };
-    struct __kernel_timespec limit = { .tv_sec = 2 };
-    (void)TRY5(__NR_ppoll, &room, 1, &limit, 0, 0);
+    await_reader();
     (void)TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG);
 }
 
@@ -58,6 +64,14 @@ bool report_bytes(const void *bytes, size_t len)
     const int flags = MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG;
 
     return TRY6(__NR_sendto, LAUNCH_FD_STATUS, bytes, len, flags, 0, 0) == (long)len;
+}
+
+void report_last_bytes(const void *bytes, size_t len)
+{
+    if (report_bytes(bytes, len))
+        return;
+    await_reader();
+    (void)report_bytes(bytes, len);
 }
 
 static void set_step(struct status_msg *msg, const char *step)

@@ -167,7 +167,7 @@ void watch_tell(const struct notice *n, uint32_t flags, const char *path, size_t
 static void send_counts(const struct watch_counts *c)
 {
     if (c->count || c->dropped)
-        (void)report_bytes(c, offsetof(struct watch_counts, list) + c->count * sizeof c->list[0]);
+        report_last_bytes(c, offsetof(struct watch_counts, list) + c->count * sizeof c->list[0]);
 }
 
 static void tell_counts(struct recorder *r)

@@ -54,7 +54,7 @@ static int32_t push_fact(struct scan *s, struct path_fact fact)
 {
     if (s->count == s->room) {
         size_t room = s->room ? 2 * s->room : 256 + s->policy->rule_count;
-        struct path_fact *grown = arena_alloc(s->arena, room, sizeof *grown);
+        struct path_fact *grown = arena_room(s->arena, room, sizeof *grown);
         if (!grown)
             return err_nomem(s->err);
         if (s->count)

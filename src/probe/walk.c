@@ -510,11 +510,13 @@ static void walk_done(struct walk *w)
 
 int32_t walk_run(struct scan *s)
 {
+    _Alignas(struct dirent64) char buffer[WALK_BUFFER];
     __attribute__((cleanup(walk_done))) struct walk w = {
         .scan = s,
         .searches = s->searches,
         .search_count = s->search_count,
         .waiting = s->search_count,
+        .buffer = buffer,
         .deadline = now_seconds() + s->budget->seconds,
     };
     int32_t r = ABX_OK;
@@ -522,9 +524,6 @@ int32_t walk_run(struct scan *s)
     buf_init(&w.path, RESOLVE_MAX_PATH);
     if (!w.search_count)
         return ABX_OK;
-    w.buffer = arena_alloc(s->arena, WALK_BUFFER, 1);
-    if (!w.buffer)
-        return err_nomem(s->err);
     qsort(w.searches, w.search_count, sizeof *w.searches, compare_searches);
     r = find_others(&w);
     for (size_t i = 0; i < w.search_count && r == ABX_OK; i++)

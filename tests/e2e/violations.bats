@@ -314,3 +314,31 @@ $O/new"
     expect "$(records --env HOME="$H" -c "$text" | grep -v ^file-read)" ""
     [ "$(cat "$O/f")" = b ]
 }
+
+@test "a host that is late hears at the end how much it missed" {
+    start_box --result "$X/r.json" -- python3 -c '
+import os, sys, time
+open("ready", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.01)
+for i in range(400):
+    for again in range(2):
+        try:
+            open(sys.argv[1] + "/%d-" % i + "x" * 200, "w")
+        except OSError:
+            pass
+open("done", "w").close()' "$O" >"$X/out" 2>&1
+    wait_for test -e "$W/ready"
+    kill -STOP "$BOX_PID"
+    touch "$W/go"
+    wait_for test -e "$W/done"
+    sleep 0.3 # pid 1 is at its last words by now
+    kill -CONT "$BOX_PID"
+    wait "$BOX_PID"
+    python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+told = r["violations"]
+assert 0 < len(told) < 400 and r["violationsDropped"] > 0, (len(told), r["violationsDropped"])
+assert all(v["count"] == 2 for v in told), [v["count"] for v in told][:9]' "$X/r.json"
+}

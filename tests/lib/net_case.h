@@ -34,6 +34,8 @@ static inline abx_config *net_config(const char *allowed)
     if (allowed)
         assert_int_equal(abx_config_append(config, "network.allowedDomains", allowed, NULL),
                          ABX_OK);
+    if (allowed && strcmp(allowed, "127.0.0.1") == 0) /* which is one address of "localhost" */
+        assert_int_equal(abx_config_append(config, "network.allowedDomains", "::1", NULL), ABX_OK);
     return config;
 }
 
