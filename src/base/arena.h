@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An arena: memory that is given out piece by piece and released at once. Trees (policy, facts,
- * plan) live in one each. Everything but room is zeroed. Each arena has a ceiling; beyond it, and when the
- * system has no memory, calls return NULL.
+ * plan) live in one each. Everything but room is zeroed. Each arena has a ceiling; beyond it, and
+ * when the system has no memory, calls return NULL.
  */
 #ifndef ABX_BASE_ARENA_H
 #define ABX_BASE_ARENA_H

@@ -37,10 +37,10 @@ struct view {
     const char *sibling; /* a mask or placeholder in parent, by its name there; NULL: none … */
     uint32_t sibling_kind;
     bool sibling_tells;
-    struct file_id sibling_id; /* of a placeholder */
-    bool entered;    /* … and we are in parent */
-    int cwd;         /* where we were before */
-    bool holds_made; /* the host has made the placeholders */
+    uint64_t sibling_ino; /* of a placeholder */
+    bool entered;         /* … and we are in parent */
+    int cwd;              /* where we were before */
+    bool holds_made;      /* the host has made the placeholders */
 };
 
 static bool op_is_bind(const struct mount_op *op)
@@ -258,17 +258,22 @@ static bool enter_parent(struct view *v)
     return v->entered;
 }
 
+/* 0: none that is known. */
+static uint64_t inode_of(int parent, const char *name)
+{
+    struct statx st;
+
+    return TRY5(__NR_statx, parent, name, SYS_AT_NOFOLLOW, STATX_INO, &st) == 0 ? st.stx_ino : 0;
+}
+
 /* A mask of the same kind, or a placeholder that is a hard link to the same socket. */
 static bool is_like_sibling(const struct view *v, const struct mount_op *op, const char *name)
 {
-    struct file_id id;
-
     if (!v->sibling || v->sibling_kind != op->kind)
         return false;
     if (op_is_mask(op))
         return v->sibling_tells == mask_tells(v, op);
-    return file_identify_at(v->parent_fd, name, &id) >= 0 && id.ino == v->sibling_id.ino &&
-           id.dev == v->sibling_id.dev;
+    return v->sibling_ino && inode_of(v->parent_fd, name) == v->sibling_ino;
 }
 
 /*
@@ -282,13 +287,14 @@ static bool cover_from_sibling(struct view *v, const struct mount_op *op, const 
            TRY5(__NR_mount, v->sibling, name, 0, MS_BIND_FLAG, 0) == 0;
 }
 
-static void remember_sibling(struct view *v, const struct mount_op *op, const char *name, int tree)
+static void remember_sibling(struct view *v, const struct mount_op *op, const char *name)
 {
-    if (v->parent_fd < 0 || (!op_is_mask(op) && file_identify(tree, &v->sibling_id) < 0))
+    if (v->parent_fd < 0)
         return;
     v->sibling = name;
     v->sibling_kind = op->kind;
     v->sibling_tells = mask_tells(v, op);
+    v->sibling_ino = op_is_mask(op) ? 0 : inode_of(v->parent_fd, name);
 }
 
 static long clone_mask(const struct view *v, const struct mount_op *op)
@@ -326,7 +332,7 @@ static long apply_on_name(struct view *v, uint32_t i)
     }
     view_changed(v, op->path);
     if (r >= 0)
-        remember_sibling(v, op, name, (int)tree);
+        remember_sibling(v, op, name);
     if (tree >= 0)
         file_close((int)tree);
     if (r < 0 && (op_may_miss(op, r) ||
