@@ -138,6 +138,15 @@ static const struct seccomp_check openat_checks[] = {
 };
 
 /*
+ * Only one's own limits. The kernel asks for the same user and for nothing else: a limit of no time
+ * at all kills whatever process can be named. (Whether one is only read cannot be seen: that is a
+ * pointer.)
+ */
+static const struct seccomp_check prlimit_checks[] = {
+    { IS_NOT(0, 0), REFUSE },
+};
+
+/*
  * PER_LINUX, PER_LINUX32, both with UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the question.
  * Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the systems that nobody has.
  */
@@ -343,6 +352,8 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return CHECKS(mknodat_checks, RET_ALLOW);
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
+    case SECCOMP_PRLIMIT:
+        return CHECKS(prlimit_checks, RET_ALLOW);
     case SECCOMP_SENDMSG:
     case SECCOMP_SENDTO:
     case SECCOMP_SETSOCKOPT:

@@ -176,6 +176,8 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
         return allow_if(a0 == PER_LINUX || a0 == PER_LINUX32 || a0 == UNAME26 ||
                         a0 == (UNAME26 | PER_LINUX32) || a0 == ADDR_NO_RANDOMIZE ||
                         a0 == UINT32_MAX);
+    case SECCOMP_PRLIMIT:
+        return allow_if(a0 == 0);
     case SECCOMP_SOCKET:
         return model_socket(o, a0, a1, a2);
     case SECCOMP_SOCKETPAIR:
@@ -521,6 +523,9 @@ static void oracle_row(struct oracle *o, unsigned action)
     case SECCOMP_PERSONALITY:
         RULE_LIST(o, 0, UINT32_MAX, yes, no, PER_LINUX, PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32,
                   ADDR_NO_RANDOMIZE, UINT32_MAX);
+        return;
+    case SECCOMP_PRLIMIT:
+        RULE_LIST(o, 0, UINT32_MAX, yes, no, 0);
         return;
     case SECCOMP_SOCKET:
     case SECCOMP_SOCKETPAIR:
