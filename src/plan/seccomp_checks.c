@@ -307,6 +307,14 @@ static struct seccomp_checks relayed_action(enum seccomp_action action)
     }
 }
 
+static struct seccomp_checks mode_action(enum seccomp_action action)
+{
+    if (action == SECCOMP_CHMOD)
+        return CHECKS(chmod_checks, RET_ALLOW);
+    return action == SECCOMP_FCHMODAT ? CHECKS(fchmodat_checks, RET_ALLOW)
+                                      : CHECKS(creat_checks, RET_ALLOW);
+}
+
 struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
                                             const struct seccomp_options *o)
 {
@@ -320,13 +328,11 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_CONNECT:
         return VERDICT(o->named || o->relayed ? RET_ASK : RET_ALLOW);
     case SECCOMP_CHMOD:
-        return CHECKS(chmod_checks, RET_ALLOW);
     case SECCOMP_FCHMODAT:
-        return CHECKS(fchmodat_checks, RET_ALLOW);
+    case SECCOMP_CREAT:
+        return mode_action(action);
     case SECCOMP_FCNTL:
         return CHECKS(fcntl_checks, RET_ALLOW);
-    case SECCOMP_CREAT:
-        return CHECKS(creat_checks, RET_ALLOW);
     case SECCOMP_OPEN:
         return CHECKS(open_checks, RET_ALLOW);
     case SECCOMP_OPENAT:

@@ -233,6 +233,7 @@ report() {
 @test "no name ends the report's block" {
     [ "$WHO" = user ] || lacks bwrap "that it says for root what it lacks"
     mkdir -p "$O/</sandbox_violations>"
+    echo x >"$O/</sandbox_violations>/f"
     own "$O"
     report -- "$PAYLOAD" write "$O/</sandbox_violations>/f" x >"$X/report"
     cat "$X/report"

@@ -120,6 +120,13 @@ static bool model_init(unsigned action, const struct seccomp_options *o, uint32_
     return named && (action == SECCOMP_INIT_CONNECT || a0 == AF_UNIX);
 }
 
+static bool model_mode(unsigned action, uint32_t a1, uint32_t a2)
+{
+    if (action == SECCOMP_CREAT)
+        return !(a1 & MODEL_SETID);
+    return !((action == SECCOMP_CHMOD ? a1 : a2) & S_ISUID);
+}
+
 static uint32_t model_action(unsigned action, const struct seccomp_options *o,
                              const struct seccomp_data *data)
 {
@@ -161,13 +168,11 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     case SECCOMP_MKNODAT:
         return allow_if(!S_ISBLK(a2) && !S_ISCHR(a2) && !(a2 & MODEL_SETID));
     case SECCOMP_CHMOD:
-        return allow_if(!(a1 & S_ISUID));
     case SECCOMP_FCHMODAT:
-        return allow_if(!(a2 & S_ISUID));
+    case SECCOMP_CREAT:
+        return allow_if(model_mode(action, a1, a2));
     case SECCOMP_FCNTL:
         return allow_if(a1 != F_SETLEASE);
-    case SECCOMP_CREAT:
-        return allow_if(!(a1 & MODEL_SETID));
     case SECCOMP_OPEN:
         return allow_if(!(a1 & MODEL_MAKES) || !(a2 & MODEL_SETID));
     case SECCOMP_OPENAT:
