@@ -147,6 +147,19 @@ static const struct seccomp_check prlimit_checks[] = {
 };
 
 /*
+ * Pid 1 ends the run when its time is up, and needs some for that: neither it nor its group, nor
+ * all processes of the user (PRIO_USER), are put behind others.
+ */
+static const struct seccomp_check sched_checks[] = {
+    { IS(0, 1), REFUSE },
+};
+static const struct seccomp_check setpriority_checks[] = {
+    { IS(1, 1), REFUSE },
+    { IS(0, 0), RET_ALLOW }, /* PRIO_PROCESS */
+    { IS(0, 1), RET_ALLOW }, /* PRIO_PGRP */
+};
+
+/*
  * PER_LINUX, PER_LINUX32, both with UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the question.
  * Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the systems that nobody has.
  */
@@ -307,8 +320,20 @@ static struct seccomp_checks relayed_action(enum seccomp_action action)
     }
 }
 
+static struct seccomp_checks others_action(enum seccomp_action action)
+{
+    if (action == SECCOMP_PRLIMIT)
+        return CHECKS(prlimit_checks, RET_ALLOW);
+    return action == SECCOMP_SCHED ? CHECKS(sched_checks, RET_ALLOW)
+                                   : CHECKS(setpriority_checks, REFUSE);
+}
+
 static struct seccomp_checks mode_action(enum seccomp_action action)
 {
+    if (action == SECCOMP_OPEN)
+        return CHECKS(open_checks, RET_ALLOW);
+    if (action == SECCOMP_OPENAT)
+        return CHECKS(openat_checks, RET_ALLOW);
     if (action == SECCOMP_CHMOD)
         return CHECKS(chmod_checks, RET_ALLOW);
     return action == SECCOMP_FCHMODAT ? CHECKS(fchmodat_checks, RET_ALLOW)
@@ -330,13 +355,11 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_CHMOD:
     case SECCOMP_FCHMODAT:
     case SECCOMP_CREAT:
+    case SECCOMP_OPEN:
+    case SECCOMP_OPENAT:
         return mode_action(action);
     case SECCOMP_FCNTL:
         return CHECKS(fcntl_checks, RET_ALLOW);
-    case SECCOMP_OPEN:
-        return CHECKS(open_checks, RET_ALLOW);
-    case SECCOMP_OPENAT:
-        return CHECKS(openat_checks, RET_ALLOW);
     case SECCOMP_OPENAT2:
     case SECCOMP_CLONE3:
         return VERDICT(o->nested ? RET_ALLOW : RET_ERRNO(E_NOSYS));
@@ -359,7 +382,9 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
     case SECCOMP_PRLIMIT:
-        return CHECKS(prlimit_checks, RET_ALLOW);
+    case SECCOMP_SCHED:
+    case SECCOMP_SETPRIORITY:
+        return others_action(action);
     case SECCOMP_SENDMSG:
     case SECCOMP_SENDTO:
     case SECCOMP_SETSOCKOPT:

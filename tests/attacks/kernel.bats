@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A50–A79, A162: the kernel's surface, processes and resources.
+# A50–A79, A162, A163: the kernel's surface, processes and resources.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 load ../lib/e2e
@@ -61,6 +61,32 @@ for pid in map(int, sys.argv[1:]):
     [[ $output == *"$VICTIM "* && $output != *set* ]]
     diff "$X/before" "/proc/$VICTIM/limits"
     victim_lives
+}
+
+# A pid 1 that only runs when nobody else wants to does not see when the time is up.
+BEHIND='
+import os
+def attempt(call, *args):
+    try:
+        call(*args)
+        print("done", call.__name__, *args[:2])
+    except OSError as e:
+        print(call.__name__, *args[:2], e)
+attempt(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0))
+attempt(os.sched_setparam, 1, os.sched_param(0))
+attempt(os.sched_setaffinity, 1, os.sched_getaffinity(0))
+for kind, who in ((os.PRIO_PROCESS, 1), (os.PRIO_PGRP, 1), (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid())):
+    attempt(os.setpriority, kind, who, 19)
+os.setpriority(os.PRIO_PROCESS, 0, 19)
+os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print("finished")
+'
+
+@test "A163 pid 1 put behind everybody else, so that no time limit comes" {
+    run box -- python3 -c "$BEHIND"
+    echo "$output"
+    [[ $output == *finished* && $output != *done* ]]
 }
 
 @test "A54 TIOCSTI on every stream and on /dev/tty" {
