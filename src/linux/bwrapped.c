@@ -61,7 +61,7 @@ static bool is_planned(const struct mount_op *op, const struct entry *e)
 /* Also where its bits are not kept (FAT). What may not be listed must at least look like it. */
 static bool is_empty_directory(const struct entry *e)
 {
-    const long dots = 2 * 24; /* "." and "..", as getdents64 tells them */
+    const long dots = 2L * 24; /* "." and "..", as getdents64 tells them */
     char entries[512];
     long fd = SYS4(__NR_openat, e->fd, ".", SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
 
