@@ -19,23 +19,25 @@
 /* The kinds, in the order of metrics.def; each has a row for each way. */
 enum kind { STREAM, STREAMS, NEW, LATENCY, SINGLE, CPU, IDLE };
 
-/* A summary sorts: order of rounds is lost. */
+static struct summary *cell(const struct bench *b, enum kind kind, enum path path)
+{
+    return &b->cells[METRIC_STREAM_DIRECT + kind * PATH_COUNT + path];
+}
+
 static void summarize(const struct bench *b, enum path path, struct lane_samples *s)
 {
-    struct summary *cells = &b->cells[METRIC_STREAM_DIRECT + path];
-
     for (unsigned i = 0; i < s->latencies; i++)
         s->latency[i] /= 1e3;
     for (unsigned i = 0; i < s->singles; i++)
         s->single[i] /= 1e3;
-    bench_summarize(s->stream, LANE_ROUNDS, &cells[STREAM * PATH_COUNT]);
-    bench_summarize(s->streams, LANE_ROUNDS, &cells[STREAMS * PATH_COUNT]);
-    bench_summarize(s->rate, LANE_ROUNDS, &cells[NEW * PATH_COUNT]);
-    bench_summarize(s->latency, (unsigned)s->latencies, &cells[LATENCY * PATH_COUNT]);
-    bench_summarize(s->single, (unsigned)s->singles, &cells[SINGLE * PATH_COUNT]);
+    bench_summarize(s->stream, LANE_ROUNDS, cell(b, STREAM, path));
+    bench_summarize(s->streams, LANE_ROUNDS, cell(b, STREAMS, path));
+    bench_summarize(s->rate, LANE_ROUNDS, cell(b, NEW, path));
+    bench_summarize(s->latency, (unsigned)s->latencies, cell(b, LATENCY, path));
+    bench_summarize(s->single, (unsigned)s->singles, cell(b, SINGLE, path));
     if (path != PATH_DIRECT) {
-        bench_summarize(s->cpu, LANE_ROUNDS, &cells[CPU * PATH_COUNT]);
-        bench_summarize(&s->idle, 1, &cells[IDLE * PATH_COUNT]);
+        bench_summarize(s->cpu, LANE_ROUNDS, cell(b, CPU, path));
+        bench_summarize(&s->idle, 1, cell(b, IDLE, path));
     }
 }
 

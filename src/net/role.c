@@ -374,6 +374,22 @@ static bool is_control_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
 }
 
+/*
+ * A stopped process does not see that its control socket is closed. The kernel kills it then:
+ * standard input is a pipe into which nobody writes, so all that happens to it is its other end's
+ * end.
+ */
+static bool tie_to_host(void)
+{
+    struct stat st;
+
+    if (fstat(STDIN_FILENO, &st) < 0 || !S_ISFIFO(st.st_mode))
+        return true; /* whoever started it so does without */
+    return fcntl(STDIN_FILENO, F_SETOWN, getpid()) == 0 &&
+           fcntl(STDIN_FILENO, F_SETSIG, SIGKILL) == 0 &&
+           fcntl(STDIN_FILENO, F_SETFL, O_ASYNC) == 0;
+}
+
 static void role_done(struct role *r)
 {
     server_free(r->server);
@@ -393,7 +409,7 @@ int role_main(void)
     if (!is_control_socket(ROLE_CONTROL_FD) || fcntl(ROLE_CONTROL_FD, F_SETFL, O_NONBLOCK) < 0 ||
         fcntl(ROLE_CONTROL_FD, F_SETFD, FD_CLOEXEC) < 0)
         return ROLE_EXIT_MISUSED;
-    if (close_range(ROLE_CONTROL_FD + 1, ~0u, 0) < 0)
+    if (!tie_to_host() || close_range(ROLE_CONTROL_FD + 1, ~0u, 0) < 0)
         return ROLE_EXIT_CONFINE;
     (void)signal(SIGPIPE, SIG_IGN);
     r.files = MIN_OF(confine_files(), FDS_OWN + (uint64_t)FDS_A_CONN * 65536);
