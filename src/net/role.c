@@ -196,16 +196,14 @@ static int32_t close_in(struct role *r, abx_error **err)
 
 static int32_t do_listen(struct role *r, uint32_t id, uint32_t rules, abx_error **err)
 {
-    int fd = take_fd(r);
+    _fd_ int fd = take_fd(r);
 
     if (fd < 0)
         return err_new(err, ABX_E_INVALID, "listen: no socket came along");
     int32_t code = close_in(r, err);
-    if (code != ABX_OK) {
-        fd_close(fd);
+    if (code != ABX_OK)
         return code;
-    }
-    int e = server_listen(r->server, id, rules, fd);
+    int e = server_listen(r->server, id, rules, TAKE_FD(fd));
     return e < 0 ? err_sys(err, ABX_E_PROXY, e, "listen on socket %u with rules %u", id, rules)
                  : ABX_OK;
 }
@@ -213,20 +211,16 @@ static int32_t do_listen(struct role *r, uint32_t id, uint32_t rules, abx_error 
 static int32_t do_publish(struct role *r, uint32_t type, uint32_t run, uint32_t port,
                           abx_error **err)
 {
-    int fd = take_fd(r);
+    _fd_ int fd = take_fd(r);
 
-    if (fd < 0 || port > UINT16_MAX || !r->publish) {
-        fd_close(fd);
+    if (fd < 0 || port > UINT16_MAX || !r->publish)
         return err_new(err, ABX_E_INVALID,
                        "publish: no socket came along, a wrong port, or too late");
-    }
     int32_t code = close_in(r, err);
-    if (code != ABX_OK) {
-        fd_close(fd);
+    if (code != ABX_OK)
         return code;
-    }
-    int e = type == PROTOCOL_SOCKET ? publish_give_socket(r->publish, run, fd)
-                                    : publish_open(r->publish, run, (uint16_t)port, fd);
+    int e = type == PROTOCOL_SOCKET ? publish_give_socket(r->publish, run, TAKE_FD(fd))
+                                    : publish_open(r->publish, run, (uint16_t)port, TAKE_FD(fd));
     return e < 0 ? err_sys(err, ABX_E_PROXY, e, "publish port %u of run %u", port, run) : ABX_OK;
 }
 
