@@ -33,10 +33,20 @@
 #include "base/str.h"
 #include "plan/view.h"
 
+/* What a directory had when it was first looked at: the same for every right. */
+struct listing {
+    struct listing *next;
+    const char *path;
+    int error; /* EACCES: it cannot be listed; others: it has no entries */
+    const char **entries;
+    size_t count, room;
+};
+
 struct enumerator {
     const struct facts *facts;
     struct arena *arena;
     struct view view;
+    struct listing *first, *last, *at; /* each right takes the same way: the next is near */
     struct landlock_rule *rules;
     size_t count, room;
     uint32_t grant; /* the right that is being looked at */
@@ -212,31 +222,90 @@ static int32_t grant_known(struct enumerator *e, const char *directory)
     return r;
 }
 
-static int32_t grant_entries(struct enumerator *e, const char *path)
+static bool add_entry(struct enumerator *e, struct listing *l, const char *name)
 {
-    int fd = fd_open_path(AT_FDCWD, path);
-    int readable = fd < 0 ? fd : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int error = fd < 0 ? -fd : errno;
-    int32_t r = ABX_OK;
+    if (l->count == l->room) {
+        const size_t room = l->room ? 2 * l->room : 32;
+        const char **grown = arena_room(e->arena, room, sizeof *grown);
 
+        if (!grown)
+            return false;
+        if (l->count)
+            memcpy(grown, l->entries, l->count * sizeof *grown);
+        l->entries = grown;
+        l->room = room;
+    }
+    l->entries[l->count] = path_join(e->arena, l->path, name);
+    return l->entries[l->count++];
+}
+
+static bool read_entries(struct enumerator *e, struct listing *l)
+{
+    const int fd = fd_open_path(AT_FDCWD, l->path);
+    const int readable = fd < 0 ? fd : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct dirent *entry;
+    bool ok = true;
+
+    l->error = fd < 0 ? -fd : readable < 0 ? errno : 0;
     if (fd >= 0)
         fd_close(fd);
     DIR *dir = readable < 0 ? NULL : fdopendir(readable);
     if (!dir) {
         if (readable >= 0)
             fd_close(readable);
-        if (error == EACCES)
-            return grant_known(e, path);
-        return error == ENOMEM ? err_nomem(e->err) : ABX_OK; /* a file has no entries */
+        return readable < 0 && l->error != ENOMEM;
     }
-    const struct dirent *entry;
-    while (r == ABX_OK && (entry = readdir(dir))) {
-        if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") || entry->d_type == DT_LNK)
-            continue;
-        const char *child = path_join(e->arena, path, entry->d_name);
-        r = child ? grant_tree(e, child) : err_nomem(e->err);
-    }
+    while (ok && (entry = readdir(dir)))
+        if (!str_eq(entry->d_name, ".") && !str_eq(entry->d_name, "..") && entry->d_type != DT_LNK)
+            ok = add_entry(e, l, entry->d_name);
     (void)closedir(dir);
+    return ok;
+}
+
+static struct listing *find_listing(const struct enumerator *e, const char *path)
+{
+    struct listing *l = e->at;
+
+    while (l && !str_eq(l->path, path))
+        l = l->next;
+    for (l = l ? l : e->first; l && !str_eq(l->path, path);)
+        l = l->next;
+    return l;
+}
+
+/* NULL: no memory. */
+static const struct listing *list_entries(struct enumerator *e, const char *path)
+{
+    struct listing *l = find_listing(e, path);
+
+    if (!l) {
+        l = arena_alloc(e->arena, 1, sizeof *l);
+        if (!l)
+            return NULL;
+        l->path = path;
+        if (!read_entries(e, l))
+            return NULL;
+        if (e->last)
+            e->last->next = l;
+        else
+            e->first = l;
+        e->last = l;
+    }
+    e->at = l;
+    return l;
+}
+
+static int32_t grant_entries(struct enumerator *e, const char *path)
+{
+    const struct listing *l = list_entries(e, path);
+    int32_t r = ABX_OK;
+
+    if (!l)
+        return err_nomem(e->err);
+    if (l->error == EACCES)
+        return grant_known(e, path);
+    for (size_t i = 0; i < l->count && r == ABX_OK; i++)
+        r = grant_tree(e, l->entries[i]);
     return r;
 }
 
