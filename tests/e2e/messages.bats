@@ -322,6 +322,27 @@ sys.exit(0 if b"\x1b[" in said else 1)' "$AGENTBOX" 3>&- </dev/null >/dev/null
     [ "$(bash -c '"$@" 2>&-' - "$AGENTBOX" run -q --network blocked -c 'echo lost >&2; echo out' 3>&-)" = out ]
 }
 
+# full_disk WORDS: run in a directory on a full disk; what it holds afterwards comes last.
+full_disk() {
+    local own=(unshare -m)
+    [ "$(id -u)" -eq 0 ] || own=(unshare -Urm)
+    mkdir -p "$W/full"
+    # shellcheck disable=SC2016 # its own shell's
+    "${own[@]}" sh -c 'mount -t tmpfs -o "size=4k,nr_inodes=$2,mode=777" full "$1" && cd "$1" && shift 2 &&
+        dd if=/dev/zero of=fill bs=4k count=1 2>/dev/null && "$@"; echo "status $?"; ls -A' - "$W/full" "$@"
+}
+
+@test "a full disk is told with what to do, and leaves nothing half-written" {
+    run full_disk 9 "${AS[@]}" "$AGENTBOX" config init
+    echo "$output"
+    [[ $output == *"agentbox: write '.agentbox.jsonc': No space left on device"*"hint: the disk is full: make room"*$'status 125\nfill' ]]
+    run full_disk 9 "${AS[@]}" "$AGENTBOX" init --yes
+    [[ $output == *"hint: the disk is full: make room"*$'status 125\nfill' ]]
+    run full_disk 4 "${AS[@]}" "$AGENTBOX" run -- true
+    echo "$output"
+    [[ $output == *"agentbox: protect absent names in '$W/full': No space"*"hint: there is no room for new names"*$'status 125\nfill' ]]
+}
+
 @test "every step of the launcher has words" {
     python3 - "$ABX_SOURCE/src" <<'END'
 import pathlib, re, sys
