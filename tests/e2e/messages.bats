@@ -95,6 +95,10 @@ ends() {
 @test "a name that is not known: the nearest one, or the one that begins like that" {
     says "option --allow is not known" 'did you mean --allow-domain?' run --allow example.com -- true
     says "option --un is not known" '`agentbox run --help`' run --un x -- true
+    says "unknown key 'network'" 'it is a group: write network.KEY;' run --set network=blocked -- true
+    says "unknown key 'commands.rm'" 'its entries are values: commands=rm=VALUE' run --set commands.rm=false -- true
+    says "unknown key 'environment.set.A'" 'its entries are values: environment.set=A=VALUE' run --set environment.set.A=1 -- true
+    says "unknown key 'nothing.like.it'" '`agentbox help keys` lists all keys' run --set nothing.like.it=1 -- true
     says "there is no help on 'rnu'" 'did you mean agentbox help run?' help rnu
     says "there is no help on 'key'" 'did you mean agentbox help keys?' help key
     says "there is no help on 'nothing-like-it'" '`agentbox help` lists' help nothing-like-it
