@@ -236,7 +236,7 @@ static void a_filtered_network_is_answered_by_its_rules(void **state)
         (options){ "network.allowedDomains=example.com", "network.deniedDomains=example.com:25" },
         "net", "example.com:25", false, "example.com:25", "", "stays so");
     expect_answer((options){ "network.allowedDomains=example.com" }, "net", "0x7f.1:80", false,
-                  "blocked", "--allow-domain 127.0.0.1:80", "internal");
+                  "blocked", "--allow-domain 127.0.0.1:80", "the sandbox's own");
     expect_answer((options){ "network.allowedDomains=127.0.0.0/8" }, "net", "0x7f.1:80", true,
                   "127.0.0.0/8", "", NULL);
     abx_answer *a = ask((options){ "network.allowedDomains=example.com" }, "net", "EXAMPLE.com:1");
