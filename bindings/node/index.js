@@ -19,6 +19,22 @@ class AgentboxError extends Error {
   }
 }
 
+// Only rules are objects: anything else would become a path or a host of that spelling.
+function entryOf(name, entry) {
+  if (typeof entry === 'string' || typeof entry === 'number') return entry;
+  if (name === 'classifier.rules' && entry !== null && typeof entry === 'object') return JSON.stringify(entry);
+  throw new TypeError(`an entry of '${name}' must be a text, not ${JSON.stringify(entry)}`);
+}
+
+// A misspelt option would be no option at all: no time limit, nobody to ask.
+function checkOptions(options, known) {
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) throw new TypeError(`there is no option '${name}'; there are ${known.join(', ')}`);
+  }
+}
+const CHECK_OPTIONS = ['cwd', 'settings'];
+const RUN_OPTIONS = [...CHECK_OPTIONS, 'env', 'input', 'onOutput', 'signal', 'stdin', 'timeoutMs'];
+
 // A configuration object as options: --set a.b=value, once for each entry of a list or a map.
 function settingsOf(config, prefix = '') {
   const out = [];
@@ -26,7 +42,9 @@ function settingsOf(config, prefix = '') {
     const name = prefix + key;
     if (value === undefined) continue;
     if (Array.isArray(value)) {
-      for (const entry of value) out.push('--set', `${name}=${typeof entry === 'string' ? entry : JSON.stringify(entry)}`);
+      for (const entry of value) out.push('--set', `${name}=${entryOf(name, entry)}`);
+    } else if (name === 'network' && typeof value === 'boolean') {
+      out.push('--set', `network.mode=${value ? 'allowed' : 'blocked'}`);
     } else if (value !== null && typeof value === 'object') {
       if (MAPS.has(name)) for (const [k, v] of Object.entries(value)) out.push('--set', `${name}=${k}=${v}`);
       else out.push(...settingsOf(value, `${name}.`));
@@ -91,6 +109,7 @@ function start(program, args, { input = 'ignore', stdin, env, signal, onOutput }
 
 class Sandbox {
   constructor(config = {}, options = {}) {
+    checkOptions(options, ['approve', 'program']);
     this.program = options.program || process.env.AGENTBOX || 'agentbox';
     this.approve = options.approve;
     this.update(config);
@@ -102,6 +121,7 @@ class Sandbox {
   }
 
   async check(command, options = {}) {
+    checkOptions(options, CHECK_OPTIONS);
     const args = ['check', '--json', ...this.settings, ...settingsOf(options.settings)];
     if (options.cwd !== undefined) args.push('-C', options.cwd);
     const done = await start(this.program, [...args, ...wordsOf(command)]);
@@ -112,7 +132,7 @@ class Sandbox {
   // Only what the approver says true to runs; an approver that throws has said no.
   async approved(command, options) {
     if (!this.approve) return false;
-    const verdict = await this.check(command, options);
+    const verdict = await this.check(command, { cwd: options.cwd, settings: options.settings });
     if (verdict.decision !== 'escalated') return false;
     try {
       return (await this.approve({ ...verdict, command })) === true;
@@ -129,6 +149,7 @@ class Sandbox {
   }
 
   async run(command, options = {}) {
+    checkOptions(options, RUN_OPTIONS);
     const words = wordsOf(command);
     const yes = await this.approved(command, options);
     const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'agentbox-'));

@@ -357,6 +357,8 @@ class Manager:
     def _command(command: Command) -> _P:
         if isinstance(command, (str, bytes)):
             return _made("abx_command_new_shell", _text(command))
+        if not isinstance(command, (list, tuple)) and not hasattr(command, "__len__"):
+            raise TypeError(f"a command is a text, or a sequence of words, not {command!r}")
         return _made("abx_command_new", _words(command))
 
     def check(self, command: Command) -> Check:

@@ -517,7 +517,8 @@ ABX_API const abx_violation *abx_result_violation(const abx_result *result, size
 ABX_API uint64_t abx_result_violations_dropped(const abx_result *result);
 /*
  * For people and agents: "" if there are none, else lines between <sandbox_violations> and
- * </sandbox_violations>, one for each record, at most max_lines (0: all), the rest as a number.
+ * </sandbox_violations>, one for each record, at most max_lines (0: all), the rest as a number. No
+ * name in them ends the block: "</" becomes "\x3c/".
  */
 ABX_API int32_t abx_result_violations_text(const abx_result *result, size_t max_lines,
                                            char **ret_text, abx_error **err);
@@ -564,8 +565,8 @@ typedef struct abx_report abx_report;
 
 /* Tries each layer in a throw-away child. refresh != 0 ignores what was learnt since boot. */
 ABX_API int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err);
-/* "native", "bwrap", "landlock"; "none": a run is refused, or under fallbackPolicy "warn" has fewer
- * layers. */
+/* "native"; "bwrap", if its layer is ok; with fallbackPolicy "warn" only: "bwrap" that is limited,
+ * "landlock", or "none": fewer layers, if a run starts at all. */
 ABX_API const char *abx_report_backend(const abx_report *report);
 /* What a run would be watched by: "notify" or "none". */
 ABX_API const char *abx_report_monitor(const abx_report *report);

@@ -125,17 +125,20 @@ static void hint_cause(const struct status_msg *refusal, abx_error **err)
              cause_hint(PROBE_USERNS, refusal->err, &signs));
 }
 
-void command_hint_closed(const abx_command *c, const struct status_msg *refusal, abx_error **err)
+void command_hint_closed(abx_command *c, const struct status_msg *refusal, abx_error **err)
 {
-    _buf_ struct buf text = { .limit = 4096 };
+    _buf_ struct buf text = { .limit = 4096 }, lost = { .limit = 4096 };
 
     hint_cause(refusal, err);
     if (!c->policy->strict || c->policy->backend != CHOICE_AUTO || probe_landlock_abi() < 1)
         return;
-    (void)buf_printf(&text, "%s%s--set fallbackPolicy=warn runs with Landlock alone, and then: ",
-                     abx_error_hint(*err), abx_error_hint(*err)[0] ? "; " : "");
-    (void)find_shortfalls(c, &text);
-    if (!text.failed)
+    const bool bwrap = command_would_lack(c, &lost);
+    if (!bwrap)
+        (void)find_shortfalls(c, &lost);
+    (void)buf_printf(&text, "%s%s--set fallbackPolicy=warn runs with %s, and then: %s",
+                     abx_error_hint(*err), abx_error_hint(*err)[0] ? "; " : "",
+                     bwrap ? "bubblewrap" : "Landlock alone", lost.data ? lost.data : "");
+    if (!text.failed && !lost.failed)
         err_hint(err, "%s", text.data);
 }
 

@@ -74,6 +74,20 @@ static int32_t accept_shortfalls(abx_command *c, uint32_t bits, abx_error **err)
     return ABX_OK;
 }
 
+bool command_would_lack(abx_command *c, struct buf *text)
+{
+    struct bwrap found;
+
+    if (c->policy->backend != CHOICE_AUTO || bwrap_find(&found, NULL) != ABX_OK)
+        return false;
+    char *said = bwrap_try(&found, &c->manager->image);
+    const bool works = !said;
+    free(said);
+    if (works)
+        shortfalls_print(find_shortfalls(c, &found, 0), text);
+    return works;
+}
+
 void command_tell_bwrap(const abx_command *c)
 {
     if (c->backend == BACKEND_BWRAP && c->policy->backend == CHOICE_AUTO && c->shortfalls)

@@ -108,8 +108,11 @@ static const char *userns_hint(int32_t error, const struct cause_signs *signs)
            "namespaces: see the kernel's log for which";
 }
 
-static const char *mounts_hint(int32_t error)
+static const char *mounts_hint(int32_t error, bool bwrap)
 {
+    if (error == ENOSYS && bwrap)
+        return "the kernel is older than 5.13, or its container's engine is older than the kernel: "
+               "update it";
     if (error == ENOSYS)
         return "the kernel is older than 5.13, or its container's engine is older than the kernel: "
                "update it, or install bubblewrap (0.8 or newer), which does without the new calls";
@@ -122,7 +125,7 @@ static const char *mounts_hint(int32_t error)
 static const char *proc_hint(int32_t error)
 {
     if (error == ENOENT || error == ENODEV)
-        return mounts_hint(error);
+        return mounts_hint(error, false);
     return "parts of /proc are masked here (a container), and a new /proc may not show more than "
            "the old one: start the container with --security-opt systempaths=unconfined (Podman: "
            "unmask=ALL)";
@@ -161,7 +164,7 @@ const char *cause_hint(enum probe_item item, int32_t error, const struct cause_s
     }
     if (signs->follows || signs->inner)
         return "";
-    return item == PROBE_MOUNTS ? mounts_hint(error)
+    return item == PROBE_MOUNTS ? mounts_hint(error, signs->bwrap)
            : item == PROBE_PROC ? proc_hint(error)
                                 : namespace_hint(error);
 }
@@ -182,7 +185,7 @@ const char *cause_cost(enum probe_item item, struct cause_rest rest)
         return "Landlock stands alone around the files: names of hidden ones, modes and times are "
                "open, /tmp is closed";
     case PROBE_PIDNS:
-        return "the host's processes can be seen, with their arguments";
+        return "the host's processes can be seen, with their arguments, and slowed down";
     case PROBE_NETNS:
         return rest.view ? "there is no network at all"
                          : "nothing inside can listen, or send datagrams";

@@ -16,6 +16,7 @@ struct cause_signs {
     bool only_root; /* … only root */
     bool none;      /* … nobody */
     bool follows;   /* there is no user namespace, in which the layer would be */
+    bool bwrap;     /* bubblewrap is there, and can make the layer */
 };
 
 void cause_look(struct cause_signs *ret);

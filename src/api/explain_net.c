@@ -21,8 +21,19 @@ static void judge(const struct filter *filter, const struct host *host, uint16_t
         filter_check_addresses(filter, &host->addr, 1, port, ret);
 }
 
+static bool is_loopback(const struct host *host)
+{
+    const char *why = host->is_address ? addr_blocked(&host->addr) : NULL;
+
+    return why && str_eq(why, "loopback");
+}
+
 static const char *note(const struct filter_verdict *v, const struct host *host)
 {
+    if ((v->blocked || v->decision == FILTER_ALLOW) && is_loopback(host))
+        return "inside, this address is the sandbox's own; to reach the host's, it has to be "
+               "allowed, and programs have to ask the proxy for it: --env NO_PROXY= --env "
+               "no_proxy=";
     if (v->blocked)
         return "an internal address is reached only if it, or a network that holds it, is allowed "
                "itself";

@@ -206,10 +206,12 @@ int32_t command_choose_backend(abx_command *c, abx_error **err);
 /* … Landlock alone: refused under "strict", else said; what was planned is void. */
 int32_t command_choose_landlock(abx_command *c, abx_error **err);
 /* Namespaces were refused: the hint has the cause; under "strict" also what there is without. */
-void command_hint_closed(const abx_command *c, const struct status_msg *refusal, abx_error **err);
+void command_hint_closed(abx_command *c, const struct status_msg *refusal, abx_error **err);
 /* bwrap.c: … by bubblewrap: refused if there is none, or if it lacks something under "strict". */
 int32_t command_choose_bwrap(abx_command *c, abx_error **err);
 int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err);
+/* Whether "warn" would run by bubblewrap; what would be lost then, in words. */
+bool command_would_lack(abx_command *c, struct buf *text);
 /* It runs: says what is lost, if nobody asked for bubblewrap. */
 void command_tell_bwrap(const abx_command *c);
 /* The start failed on the host's side: whether bubblewrap would be refused anyway. */

@@ -11,7 +11,8 @@
 
 #include "base/fd.h"
 
-#define BACKLOG 128
+#define BACKLOG   128
+#define LOW_PORTS 8000 /* from a port that is root's to its usual stand-in */
 
 void net_ports_close(struct net_ports *ports)
 {
@@ -55,6 +56,9 @@ int32_t net_ports_open(const struct policy *policy, struct net_ports *ret, abx_e
                            port->host);
             if (fd == -EADDRINUSE)
                 err_hint(err, "choose another port of the host: -p HOSTPORT:%u", port->inside);
+            else if (fd == -EACCES)
+                err_hint(err, "low ports of the host are root's: -p %u:%u", port->host + LOW_PORTS,
+                         port->inside);
             net_ports_close(ret);
             return code;
         }

@@ -66,6 +66,7 @@ static void add_item(abx_report *r, const struct findings *f, enum probe_item it
         (void)snprintf(row->detail, sizeof row->detail, "%s", good);
     } else {
         signs.follows = in_userns(item) && is_missing(f, PROBE_USERNS);
+        signs.bwrap = f->by_bwrap;
         (void)snprintf(row->detail, sizeof row->detail, "%s: %s",
                        signs.follows ? "needs userns" : strerrordesc_np(error), cost);
         row->hint = cause_hint(item, error, &signs);
@@ -169,7 +170,7 @@ static void add_bwrap(abx_report *r, const struct findings *f)
         row->status = ABX_STATUS_LIMITED;
         row->hint = "as root it cannot promise everything: --set fallbackPolicy=warn accepts that";
     }
-    r->bwrap = f->by_bwrap && row->status == ABX_STATUS_OK && f->rest.landlock;
+    r->bwrap = f->by_bwrap && f->rest.landlock;
 }
 
 /* What a run could have: everything; Landlock, where there is no view; or less under "warn". */

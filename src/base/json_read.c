@@ -363,6 +363,10 @@ void json_read(struct doc_builder *b, const char *text, size_t len, bool extende
     struct reader r = { .b = b, .text = text, .len = len, .place = { 1, 1 }, .extended = extended };
     struct doc_node *root = NULL, **tail = &root;
 
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        (void)stop(&r, "it begins with a byte order mark", "save it as UTF-8 without one");
+        return;
+    }
     if (skip_space(&r) < 0)
         return;
     if (r.at == len) {
@@ -372,6 +376,7 @@ void json_read(struct doc_builder *b, const char *text, size_t len, bool extende
     if (read_value(&r, &tail, "expected a value") < 0 || skip_space(&r) < 0)
         return;
     if (r.at < len)
-        (void)stop(&r, "more text behind the end", NULL);
+        (void)stop(&r, "more text behind the end",
+                   "a file is one object: everything stands between its { and its }");
     b->doc->root = root;
 }

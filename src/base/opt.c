@@ -51,6 +51,21 @@ static const struct opt_spec *find_short(const struct opt *o, char name)
     return NULL;
 }
 
+/* The one name that begins like that. */
+static const char *find_longer(const char *word, const char *const *names)
+{
+    const char *found = NULL;
+
+    for (; *names; names++) {
+        if (!str_has_prefix(*names, word))
+            continue;
+        if (found)
+            return NULL;
+        found = *names;
+    }
+    return found;
+}
+
 /* The long name that was perhaps meant. Hidden options are not given away. */
 static const char *find_nearest(const struct opt *o)
 {
@@ -67,7 +82,8 @@ static const char *find_nearest(const struct opt *o)
             names[n++] = o->specs[i].long_name;
     }
     names[n] = NULL;
-    return str_nearest(word, names);
+    const char *nearest = str_nearest(word, names);
+    return nearest ? nearest : find_longer(word, names);
 }
 
 static int next_long(struct opt *o, const char *word)

@@ -28,6 +28,8 @@ struct cli_command {
 };
 const struct cli_command *cli_commands(size_t *ret_count);
 const struct cli_command *cli_find(const char *name);
+/* The command that was perhaps meant, or NULL. */
+const char *cli_nearest(const char *name);
 
 /* ---- print.c ---- */
 /* Prints an error and its hints to stderr; returns the exit code for it. Takes the error. */

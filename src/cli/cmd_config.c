@@ -247,10 +247,14 @@ static int write_at(int dir, const char *name, const char *text)
 
     if (fd >= 0 && close(fd) < 0 && r == 0)
         r = -errno;
+    if (fd >= 0 && r < 0)
+        (void)unlinkat(dir, name, 0); /* half of it would stop every run */
     if (r < 0)
         return cli_misuse(r == -EEXIST   ? "existing files are not overwritten: name a new one"
                           : r == -ENOENT ? "its directory is not there: make it, or name another"
-                                         : "name a file that you may write, with -o FILE",
+                          : r == -ENOSPC
+                              ? "the disk is full: make room, or use another, with -o FILE"
+                              : "name a file that you may write, with -o FILE",
                           "write '%s': %s", name, strerrordesc_np(-r));
     return 0;
 }

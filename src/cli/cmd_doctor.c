@@ -38,21 +38,27 @@ static void print_row(const abx_report *r, size_t i)
     print_words(hint, HINT_COLUMN + strlen("hint: "));
 }
 
+static int32_t status_of(const abx_report *r, const char *layer)
+{
+    for (size_t i = 0; i < abx_report_layers(r); i++)
+        if (str_eq(abx_report_layer_name(r, i), layer))
+            return abx_report_layer_status(r, i);
+    return ABX_STATUS_OK;
+}
+
+static bool is_missing(const abx_report *r, const char *layer)
+{
+    return status_of(r, layer) == ABX_STATUS_MISSING;
+}
+
 /* Whether a run starts here, under the strict policy. */
 static bool is_whole(const abx_report *r)
 {
     const char *backend = abx_report_backend(r);
 
-    return str_eq(backend, "native") || str_eq(backend, "bwrap") ||
+    return str_eq(backend, "native") ||
+           (str_eq(backend, "bwrap") && status_of(r, "bwrap") == ABX_STATUS_OK) ||
            (str_eq(backend, "landlock") && abx_inside() == 1);
-}
-
-static bool is_missing(const abx_report *r, const char *layer)
-{
-    for (size_t i = 0; i < abx_report_layers(r); i++)
-        if (str_eq(abx_report_layer_name(r, i), layer))
-            return abx_report_layer_status(r, i) == ABX_STATUS_MISSING;
-    return false;
 }
 
 /* Whether a run without some of its layers is possible. */
@@ -65,40 +71,55 @@ static bool can_do_with_less(const abx_report *r)
 
 static const char *monitor_text(const abx_report *r)
 {
-    if (str_eq(abx_report_backend(r), "landlock"))
+    const char *backend = abx_report_backend(r);
+
+    if (str_eq(backend, "landlock"))
         return "none: Landlock alone explains no refusal.";
+    if (str_eq(backend, "none"))
+        return "none: without all layers no refusal is explained.";
     if (!str_eq(abx_report_monitor(r), "notify"))
         return "none: no refusal is explained; the kernel, or a sandbox around this one, gives no "
                "notifications: use kernel 5.14 or newer, or let the filter around this have none.";
+    if (str_eq(backend, "bwrap"))
+        return "notify: refusals are explained; those to read what is hidden only with --set "
+               "monitor=learn.";
     return access("/dev/fuse", R_OK | W_OK) == 0
                ? "notify: refusals are explained, also those to read what is hidden."
                : "notify: refusals are explained; those to read what is hidden only with --set "
                  "monitor=learn (/dev/fuse cannot be opened).";
 }
 
-static int print_text(const abx_report *r)
+static const char *backend_text(const abx_report *r)
 {
     const char *backend = abx_report_backend(r);
-    bool native = str_eq(backend, "native"), landlock = str_eq(backend, "landlock");
-    bool bwrap = str_eq(backend, "bwrap"), inner = landlock && is_whole(r);
 
+    if (str_eq(backend, "native"))
+        return "native, all layers.";
+    if (str_eq(backend, "bwrap") && is_whole(r))
+        return "bwrap, all layers; namespaces and mounts are made by bubblewrap. What the host "
+               "mounts later is seen; a rule through a symlink, or a covered command that is one, "
+               "is refused.";
+    if (str_eq(backend, "bwrap"))
+        return "bwrap, which cannot promise everything to root.";
+    if (str_eq(backend, "landlock") && is_whole(r))
+        return "landlock: this is a sandbox already, and a run inside it only narrows; no hosts "
+               "chosen anew, no guards and wrappers of commands.";
+    return str_eq(backend, "landlock")
+               ? "landlock, which cannot promise everything: see what is missing."
+               : "none: a layer is missing.";
+}
+
+static int print_text(const abx_report *r)
+{
     (void)printf("agentbox %s\n\n", abx_version());
     for (size_t i = 0; i < abx_report_layers(r); i++)
         print_row(r, i);
     (void)printf("\nBack end: ");
-    print_words(native  ? "native, all layers."
-                : bwrap ? "bwrap, all layers; namespaces and mounts are made by bubblewrap. What "
-                          "the host mounts later is seen; a rule through a symlink, or a covered "
-                          "command that is one, is refused."
-                : inner ? "landlock: this is a sandbox already, and a run inside it only narrows; "
-                          "no hosts chosen anew, no guards and wrappers of commands."
-                : landlock ? "landlock, which cannot promise everything: see what is missing."
-                           : "none: a layer is missing.",
-                strlen("Back end: "));
+    print_words(backend_text(r), strlen("Back end: "));
     if (!can_do_with_less(r))
         print_words("`agentbox run` refuses to start here, under every policy.", 0);
-    else if (!native && !bwrap && !inner)
-        print_words(landlock
+    else if (!is_whole(r))
+        print_words(!str_eq(abx_report_backend(r), "none")
                         ? "`agentbox run` refuses to start here, and says what would not hold. "
                           "To run with what there is: --set fallbackPolicy=warn"
                         : "`agentbox run` refuses to start here. To run with what there is: "

@@ -162,6 +162,20 @@ static int print_keys(void)
     return print_buf(&b);
 }
 
+static int unknown_topic(const char *topic)
+{
+    static const char *const other[] = { "keys", NULL };
+    const char *near = cli_nearest(topic);
+    char hint[80];
+
+    if (!near)
+        near = str_nearest(topic, other);
+    (void)snprintf(hint, sizeof hint,
+                   near ? "did you mean agentbox help %s?" : "`agentbox help` lists the commands",
+                   near);
+    return cli_misuse(hint, "there is no help on '%s'", topic);
+}
+
 CLI_COMMAND(help)
 {
     const char *topic = NULL;
@@ -179,6 +193,6 @@ CLI_COMMAND(help)
     if (keys)
         return print_keys();
     if (!about)
-        return cli_misuse("`agentbox help` lists the commands", "there is no help on '%s'", topic);
+        return unknown_topic(topic);
     return cli_help(about);
 }

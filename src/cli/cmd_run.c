@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -152,6 +153,35 @@ static int32_t wait_end(struct session *s, abx_result **ret, abx_error **err)
     }
 }
 
+/* /dev/fd/N and its like: what the caller has open, as in --result >(jq .); otherwise -1. */
+static int named_descriptor(const char *path)
+{
+    static const struct {
+        const char *name;
+        int fd;
+    } streams[] = { { "/dev/stdout", STDOUT_FILENO }, { "/dev/stderr", STDERR_FILENO } };
+    uint64_t fd;
+
+    for (size_t i = 0; i < ARRAY_LEN(streams); i++)
+        if (str_eq(path, streams[i].name))
+            return streams[i].fd;
+    return str_has_prefix(path, "/dev/fd/") && str_to_u64(path + strlen("/dev/fd/"), INT_MAX, &fd)
+               ? (int)fd
+               : -1;
+}
+
+/* What is closed on exec is not the caller's, but ours. */
+static int take_descriptor(int fd)
+{
+    const int flags = fcntl(fd, F_GETFD);
+
+    if (flags >= 0 && (flags & FD_CLOEXEC)) {
+        errno = EBADF;
+        return -1;
+    }
+    return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
 /*
  * Opened before anything runs: a path that cannot be written is found out in time, and the command
  * cannot put a symlink in its place that we would follow.
@@ -160,13 +190,20 @@ static int open_result(struct run_options *o)
 {
     if (!o->result_path)
         return 0;
-    o->result_fd = open(o->result_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-                        0600);
+    if (str_eq(o->result_path, "-"))
+        return cli_misuse(
+            "the command's own output goes there: name a file, or /dev/fd/3 and 3>FILE",
+            "--result '-': not a file");
+    const int fd = named_descriptor(o->result_path);
+    o->result_fd = fd >= 0 ? take_descriptor(fd)
+                           : open(o->result_path,
+                                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (o->result_fd >= 0)
         return 0;
     int error = errno;
     const char *hint = error == ENOENT   ? "its directory is not there: make it, or name another"
                        : error == ELOOP  ? "it is a symbolic link: name the file itself"
+                       : error == EBADF  ? "the descriptor is not open: 3>FILE opens 3"
                        : error == EISDIR ? "name a file in it"
                                          : "name a file that you may write";
     return cli_misuse(hint, "open '%s' for the result: %s", o->result_path, strerrordesc_np(error));
@@ -181,14 +218,15 @@ static int write_result(const abx_result *result, const struct run_options *o)
         return cli_fail(err);
     struct stat st;
     int r = fstat(o->result_fd, &st) < 0 ? -errno : 0;
-    if (r == 0 && S_ISREG(st.st_mode) && ftruncate(o->result_fd, 0) < 0)
+    if (r == 0 && S_ISREG(st.st_mode) && named_descriptor(o->result_path) < 0 &&
+        ftruncate(o->result_fd, 0) < 0)
         r = -errno;
     if (r == 0)
         r = io_write_all(o->result_fd, text, strlen(text));
     abx_free(text);
     if (r < 0)
-        return cli_misuse(NULL, "write the result to '%s': %s", o->result_path,
-                          strerrordesc_np(-r));
+        return cli_misuse("is there room, and does somebody read it? Name another file",
+                          "write the result to '%s': %s", o->result_path, strerrordesc_np(-r));
     return 0;
 }
 

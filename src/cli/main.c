@@ -78,14 +78,20 @@ static bool is_plain(const char *name)
     return end > name && *end == '\0';
 }
 
-static int unknown_command(const char *name)
+const char *cli_nearest(const char *name)
 {
     const char *names[ARRAY_LEN(commands) + 1] = { NULL };
-    char hint[160];
 
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         names[i] = commands[i].name;
-    const char *near = str_nearest(name, names);
+    return str_nearest(name, names);
+}
+
+static int unknown_command(const char *name)
+{
+    const char *near = cli_nearest(name);
+    char hint[160];
+
     if (near)
         (void)snprintf(hint, sizeof hint, "did you mean agentbox %s?", near);
     else if (is_plain(name))

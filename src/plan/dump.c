@@ -11,6 +11,8 @@
 #include "base/json.h"
 #include "base/str.h"
 
+#define TEXT_COLUMNS 80
+
 const char *plan_backend_name(uint32_t backend)
 {
     return backend == BACKEND_NATIVE ? "native" : backend == BACKEND_BWRAP ? "bwrap" : "landlock";
@@ -149,13 +151,30 @@ static void text_header(const struct plan *p, struct buf *b)
     }
     (void)buf_puts(b, "\nin: ");
     put_escaped(b, p->cwd);
-    (void)buf_puts(b, "\nlayers:");
+    (void)buf_printf(b, "\nback end: %s\nlayers:", plan_backend_name(p->backend));
     for (uint32_t i = 0; i < LAYER_NAME_COUNT; i++)
         if (p->required & LAYER_BIT(i))
             (void)buf_printf(b, " %s%s", plan_layer_name(i),
                              p->layers & LAYER_BIT(i) ? "" : "(missing)");
     (void)buf_putc(b, '\n');
     text_namespaces(p, b);
+}
+
+static void text_environment(const struct plan *p, struct buf *b)
+{
+    size_t column = TEXT_COLUMNS;
+
+    (void)buf_puts(b, "environment:");
+    for (uint32_t i = 0; i < p->env_count; i++) {
+        const size_t len = strcspn(p->env[i], "=");
+
+        if (column + 1 + len > TEXT_COLUMNS)
+            column = 1;
+        (void)buf_puts(b, column == 1 ? "\n  " : " ");
+        (void)str_escape(b, p->env[i], len);
+        column += 1 + len;
+    }
+    (void)buf_putc(b, '\n');
 }
 
 static void dump_text(const struct plan *p, struct buf *b)
@@ -194,12 +213,7 @@ static void dump_text(const struct plan *p, struct buf *b)
     }
     (void)buf_printf(b, "seccomp:\n  command   %u instructions\n  pid 1     %u instructions\n",
                      p->filter.count, p->init_filter.count);
-    (void)buf_puts(b, "environment:\n ");
-    for (uint32_t i = 0; i < p->env_count; i++) {
-        (void)buf_putc(b, ' ');
-        (void)str_escape(b, p->env[i], strcspn(p->env[i], "="));
-    }
-    (void)buf_putc(b, '\n');
+    text_environment(p, b);
 }
 
 static void json_pair_uint(struct json *j, const char *key, uint64_t value)

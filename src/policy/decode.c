@@ -104,10 +104,14 @@ static const char *expected(enum settings_type type)
     }
 }
 
+#define NETWORK_WORDS "an object, true or false"
+
 static const char *type_hint(const struct doc_node *node, const char *wanted)
 {
     if (str_eq(wanted, "true or false"))
         return "write true or false, without quotes";
+    if (str_eq(wanted, NETWORK_WORDS))
+        return "true is mode allowed, false is blocked; without quotes";
     if (node->type == DOC_STRING && str_has_prefix(wanted, "a number"))
         return "write the number without quotes";
     if (node->type == DOC_STRING && str_has_prefix(wanted, "a list"))
@@ -360,8 +364,7 @@ static void decode_section(struct decoder *d, const struct doc_node *node, const
     } else if (node->type == DOC_BOOL && str_eq(name, "network")) {
         enter(d, node, schema_row(KEY_NETWORK)->name, node->truth ? "allowed" : "blocked", SET);
     } else if (node->type != DOC_NULL) {
-        refuse_type(d, node, name,
-                    str_eq(name, "network") ? "an object, true or false" : "an object");
+        refuse_type(d, node, name, str_eq(name, "network") ? NETWORK_WORDS : "an object");
     }
 }
 

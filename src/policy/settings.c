@@ -112,6 +112,27 @@ int32_t settings_copy(const struct settings *settings, struct settings **ret, ab
     return ABX_OK;
 }
 
+/* A group of keys, or an entry of a map: what to write in its place. */
+static bool hint_place(const char *key, abx_error **err)
+{
+    const size_t len = strlen(key);
+
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        const char *name = rows[i].name;
+        const size_t own = strlen(name);
+
+        if (strncmp(name, key, len) == 0 && name[len] == '.') {
+            err_hint(err, "it is a group: write %s.KEY; `agentbox help keys` lists all keys", key);
+            return true;
+        }
+        if (rows[i].type >= SETTINGS_MAP && strncmp(name, key, own) == 0 && key[own] == '.') {
+            err_hint(err, "its entries are values: %s=%s=VALUE", name, key + own + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
 static int32_t find_key(const char *key, enum settings_key *ret, abx_error **err)
 {
     const char *names[KEY_COUNT + 1];
@@ -129,6 +150,8 @@ static int32_t find_key(const char *key, enum settings_key *ret, abx_error **err
     int32_t r = err_new(err, ABX_E_CONFIG, "unknown key '%.256s'", key);
 
     err_subject(err, key);
+    if (hint_place(key, err))
+        return r;
     if (nearest)
         err_hint(err, "did you mean '%s'?", nearest);
     else

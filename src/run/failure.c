@@ -36,6 +36,22 @@ static const char *hint_for(const char *step, int error)
     return NULL;
 }
 
+/* What only a shell understands was given as the name of a program. */
+static const char *shell_hint(const char *name)
+{
+    static const char *const own[] = { "cd",     "export", "source", "alias",   "unset", "set",
+                                       "eval",   "exec",   "ulimit", "umask",   "type",  "trap",
+                                       "return", "let",    "local",  "declare", "." };
+
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (strcmp(own[i], name) == 0)
+            return "it is a command of the shell, not a program: -c TEXT runs shell text";
+    return strpbrk(name, " \t\n;&|<>$`")
+               ? "all of it is taken for one name: write a program and its arguments as words of "
+                 "their own; -c TEXT runs shell text"
+               : NULL;
+}
+
 static const char *words_for(const char *step)
 {
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
@@ -49,6 +65,8 @@ int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_e
     const char *hint = hint_for(msg->step, msg->err);
     int32_t code;
 
+    if (strcmp(msg->step, "exec") == 0 && msg->err == ENOENT && shell_hint(plan->argv[0]))
+        hint = shell_hint(plan->argv[0]);
     if (strcmp(msg->step, "bwrap") == 0 && strncmp(msg->text, "bwrap: ", 7) == 0)
         code = err_new(err, ABX_E_SANDBOX, "set up the sandbox: bubblewrap said: %s",
                        msg->text + 7);

@@ -515,6 +515,9 @@ int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
         if (r == -EACCES)
             err_hint(err, "it is yours, so a command could make it writable and create them: "
                           "chmod u+wx it, or grant it only for reading with --ro");
+        else if (r == -ENOSPC || r == -EDQUOT)
+            err_hint(err, "there is no room for new names, or your quota is used up: make some, "
+                          "or grant it only for reading with --ro");
         return code;
     }
     hold_unlock(h);

@@ -130,6 +130,14 @@ assert sys.argv[1] in text' "$O"
     run program run --dry-run -- touch ran
     [ "$status" -eq 0 ]
     [ ! -e ran ]
+    for backend in native landlock; do
+        run program plan --backend "$backend" --set fallbackPolicy=warn
+        [[ $status -eq 0 && $output == *$'\n'"back end: $backend"$'\n'* ]]
+    done
+    # As many names as there are, and no line too long for a screen.
+    program plan --env A_LONG_NAME_OF_A_VARIABLE=1 --env ANOTHER_LONG_NAME_OF_A_VARIABLE=1 | sed '1,/^environment:/d' >"$O/names"
+    [ "$(wc -L <"$O/names")" -le 80 ]
+    grep -qw ANOTHER_LONG_NAME_OF_A_VARIABLE "$O/names"
     run program plan --format poem
     [ "$status" -eq 125 ]
 }

@@ -21,11 +21,16 @@ program() {
 
 # says MESSAGE HINT WORDS: the program is misused so; its two lines begin with that, and it prints nothing.
 says() {
-    local message=$1 hint=$2 status=0
-    shift 2
+    ends 125 "$@"
+}
+
+# ends STATUS MESSAGE HINT WORDS
+ends() {
+    local wanted=$1 message=$2 hint=$3 status=0
+    shift 3
     program "$@" >"$O/out" 2>"$O/err" </dev/null || status=$?
     {
-        [ "$status" -eq 125 ] && [ ! -s "$O/out" ] &&
+        [ "$status" -eq "$wanted" ] && [ ! -s "$O/out" ] &&
             [[ $(sed -n 1p "$O/err") == "agentbox: $message"* && $(sed -n 2p "$O/err") == "hint: $hint"* ]]
     } || {
         echo "agentbox $*: $status, wanted: $message / $hint"
@@ -78,6 +83,68 @@ says() {
     echo '{}' >"$W/.agentbox.jsonc"
     says 'write .agentbox.jsonc: there is a .agentbox.jsonc already' 'edit it; agentbox init -o -' init --yes
     says 'write .agentbox.jsonc: there is a .agentbox.jsonc already' 'edit it; agentbox config init -o -' config init
+}
+
+@test "what belongs into a shell is not a program, and the hint says so" {
+    ends 127 "execute 'ls -la': No such file" 'all of it is taken for one name' run -- 'ls -la'
+    ends 127 "execute 'cd': No such file" 'it is a command of the shell' run -- cd src
+    ends 127 "execute 'no-such-program': No such file" 'is it installed' run -- no-such-program
+    ends 126 "execute '/etc': Permission denied" 'it is a directory' run -- /etc
+}
+
+@test "a name that is not known: the nearest one, or the one that begins like that" {
+    says "option --allow is not known" 'did you mean --allow-domain?' run --allow example.com -- true
+    says "option --un is not known" '`agentbox run --help`' run --un x -- true
+    says "unknown key 'network'" 'it is a group: write network.KEY;' run --set network=blocked -- true
+    says "unknown key 'commands.rm'" 'its entries are values: commands=rm=VALUE' run --set commands.rm=false -- true
+    says "unknown key 'environment.set.A'" 'its entries are values: environment.set=A=VALUE' run --set environment.set.A=1 -- true
+    says "unknown key 'nothing.like.it'" '`agentbox help keys` lists all keys' run --set nothing.like.it=1 -- true
+    says "there is no help on 'rnu'" 'did you mean agentbox help run?' help rnu
+    says "there is no help on 'key'" 'did you mean agentbox help keys?' help key
+    says "there is no help on 'nothing-like-it'" '`agentbox help` lists' help nothing-like-it
+}
+
+@test "a port of the host that is root's: another one is proposed" {
+    life_as user
+    "${AS[@]}" python3 -c 'import socket; socket.socket().bind(("127.0.0.1", 80))' 2>&1 | grep -q 'Permission denied' ||
+        skip "low ports are everybody's here"
+    says "publish port 80 on 127.0.0.1:80: Permission denied" 'low ports of the host are root'"'"'s: -p 8080:80' run -p 80 -- true
+}
+
+@test "a configuration that another program spoilt: what to do" {
+    printf '\357\273\277{}' >"$W/bom.json"
+    says "$W/bom.json:1:1: the text begins with a byte order mark" 'save it as UTF-8 without one' run --config "$W/bom.json" -- true
+    echo '{} {}' >"$W/two.json"
+    says "$W/two.json:1:4: more text behind the end" 'a file is one object' run --config "$W/two.json" -- true
+    echo 'network: yes' >"$W/yes.yaml"
+    says "$W/yes.yaml:1:10: 'network' must be an object, true or false" 'true is mode allowed, false is blocked' \
+        run --config "$W/yes.yaml" -- true
+}
+
+@test "--result goes to a descriptor that the caller opened, and to no other; what is in its file stays" {
+    local fd
+    echo kept >"$O/all"
+    program run --result /dev/fd/4 -- echo hello 4>>"$O/all" >>"$O/all"
+    [ "$(sed -n 1,2p "$O/all")" = "$(printf 'kept\nhello')" ]
+    sed -n 3p "$O/all" | python3 -c 'import json, sys; assert json.load(sys.stdin)["exitCode"] == 0'
+    [ "$(program run --result /dev/stdout -- true | python3 -c 'import json, sys; print(json.load(sys.stdin)["exitCode"])')" = 0 ]
+    for fd in 3 4 5 6 7 8 9; do # ours among them
+        says "open '/dev/fd/$fd' for the result: Bad file descriptor" 'the descriptor is not open' run --result "/dev/fd/$fd" -- true
+    done 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+    says "--result '-': not a file" "the command's own output goes there" run --result - -- true
+    [ ! -e "$W/-" ]
+    says "write the result to '/dev/full': No space" 'is there room' run --result /dev/full -- true
+}
+
+@test "a working directory that is not made writable is told with the reason, and --rw allows it" {
+    local text='files here stay as they are: the working directory is'
+    cd /
+    run program run -- true
+    [[ $status -eq 0 && $output == *"note: $text '/'; --rw . allows to write them"* ]]
+    cd /tmp
+    run program run -- sh -c 'echo x >abx-new && cat abx-new'
+    [[ $status -eq 0 && $output == x*"note: $text /tmp, which is private; --rw"* ]]
+    [ ! -e /tmp/abx-new ]
 }
 
 @test "a working directory that is hidden is named, also below a private /tmp" {
@@ -257,6 +324,27 @@ sys.exit(0 if b"\x1b[" in said else 1)' "$AGENTBOX" 3>&- </dev/null >/dev/null
     [[ $output == *"Bad file descriptor"* ]]
     run -1 bash -c '"$@" <&-' - "$AGENTBOX" run -q --network blocked -- cat 3>&-
     [ "$(bash -c '"$@" 2>&-' - "$AGENTBOX" run -q --network blocked -c 'echo lost >&2; echo out' 3>&-)" = out ]
+}
+
+# full_disk WORDS: run in a directory on a full disk; what it holds afterwards comes last.
+full_disk() {
+    local own=(unshare -m)
+    [ "$(id -u)" -eq 0 ] || own=(unshare -Urm)
+    mkdir -p "$W/full"
+    # shellcheck disable=SC2016 # its own shell's
+    "${own[@]}" sh -c 'mount -t tmpfs -o "size=4k,nr_inodes=$2,mode=777" full "$1" && cd "$1" && shift 2 &&
+        dd if=/dev/zero of=fill bs=4k count=1 2>/dev/null && "$@"; echo "status $?"; ls -A' - "$W/full" "$@"
+}
+
+@test "a full disk is told with what to do, and leaves nothing half-written" {
+    run full_disk 9 "${AS[@]}" "$AGENTBOX" config init
+    echo "$output"
+    [[ $output == *"agentbox: write '.agentbox.jsonc': No space left on device"*"hint: the disk is full: make room"*$'status 125\nfill' ]]
+    run full_disk 9 "${AS[@]}" "$AGENTBOX" init --yes
+    [[ $output == *"hint: the disk is full: make room"*$'status 125\nfill' ]]
+    run full_disk 4 "${AS[@]}" "$AGENTBOX" run -- true
+    echo "$output"
+    [[ $output == *"agentbox: protect absent names in '$W/full': No space"*"hint: there is no room for new names"*$'status 125\nfill' ]]
 }
 
 @test "every step of the launcher has words" {

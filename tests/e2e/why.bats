@@ -203,6 +203,13 @@ grant_works() {
     [[ $output == *"rule:   *.example.com"*"from:   command line"* ]]
     run as_who "$BOX" why --network allowed net example.com
     [ "$status" -eq 0 ]
+    # The host's own loopback: allowing it is half of it.
+    run as_who "$BOX" why net 127.0.0.1:9
+    [[ $status -eq 1 && $output == *"note:"*"the sandbox's own"*"--env NO_PROXY="*"change: --allow-domain 127.0.0.1:9"* ]]
+    run as_who "$BOX" why --allow-domain 127.0.0.0/8 net 127.0.0.1:9
+    [[ $status -eq 0 && $output == *"note:"*"the sandbox's own"*"--env NO_PROXY="* ]]
+    run as_who "$BOX" why --allow-domain 10.0.0.0/8 net 10.0.0.1:9
+    [[ $status -eq 0 && $output != *NO_PROXY* ]]
     run as_who "$BOX" why write file "$O/f" new --json
     [ "$status" -eq 1 ]
     [ "$(grep -o '"verdict":"[a-z]*"' <<<"$output" | tr '\n' ' ')" = '"verdict":"allow" "verdict":"deny" "verdict":"allow" ' ]

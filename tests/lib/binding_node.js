@@ -46,6 +46,12 @@ const tests = {
     assert.strictEqual((await new Sandbox({ network: { mode: undefined } }).run('true', { timeoutMs: 59999.5 })).exitCode, 0);
     await assert.rejects(new Sandbox().run('echo x; sleep 60', { onOutput() { throw new RangeError('mine'); } }), RangeError);
     await assert.rejects(new Sandbox().run('kill 1234567'), (e) => e.exitCode === 126 && /approver/.test(e.hint));
+    assert((await new Sandbox({ network: false }).run('true')).sandboxed);
+    assert.deepStrictEqual(new Sandbox({ network: true }).settings, ['--set', 'network.mode=allowed']);
+    assert.throws(() => new Sandbox({ filesystem: { exclude: [{ path: '.env' }] } }), /'filesystem.exclude' must be a text/);
+    assert.throws(() => new Sandbox({}, { aprove() {} }), /no option 'aprove'; there are approve, program/);
+    await assert.rejects(new Sandbox().run('true', { timeout: 5 }), /no option 'timeout'; there are .*timeoutMs/);
+    await assert.rejects(new Sandbox().check('true', { timeoutMs: 5 }), TypeError);
     // Rules of the configuration are asked about, too.
     const asked = [];
     const rules = { classifier: { rules: [{ pattern: 'ls *', decision: 'escalated' }] } };

@@ -69,6 +69,13 @@ def test_stranger():
         assert box.run([pathlib.Path("/bin/echo"), b"x"]).stdout == b"x\n"
         assert box.run(b"echo x", cwd=pathlib.Path("/")).stdout == b"x\n"
         assert box.run("ulimit -n", settings={"resourceLimits.maxFileDescriptors": 99, "docker": False}).stdout == b"99\n"
+        for command in (None, 5):
+            try:
+                box.run(command)
+            except TypeError as problem:
+                assert "a text, or a sequence of words" in str(problem)
+                continue
+            raise AssertionError("that is no command")
         for command in ("echo a\0b", ["echo", "a\0b"]):
             try:
                 box.run(command)

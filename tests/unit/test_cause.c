@@ -30,6 +30,7 @@ static const struct {
     { PROBE_USERNS, EPERM, { 0 }, "CONFIG_USER_NS" },
     { PROBE_MOUNTS, EPERM, { .follows = true }, "" },
     { PROBE_MOUNTS, ENOSYS, { 0 }, "bubblewrap (0.8" },
+    { PROBE_MOUNTS, ENOSYS, { .bwrap = true }, "than the kernel: update it" },
     { PROBE_MOUNTS, EPERM, { 0 }, "apparmor=unconfined" },
     { PROBE_PROC, EPERM, { 0 }, "systempaths=unconfined" },
     { PROBE_PROC, ENOENT, { 0 }, "/dev lacks" },
@@ -51,6 +52,8 @@ static void test_hints(void **state)
             assert_string_equal(hint, "");
         else if (!strstr(hint, hints[i].says))
             fail_msg("%zu: '%s' has no '%s'", i, hint, hints[i].says);
+        if (hints[i].signs.bwrap && strstr(hint, "install"))
+            fail_msg("%zu: '%s' has what is there already", i, hint);
     }
 }
 
