@@ -99,7 +99,7 @@ static void append_state(const struct buf *lines)
     for (const char *const *dirs = find_states(&arena); dirs && *dirs; dirs++) {
         _fd_ int dir = state_open(*dirs, LOG_DIRECTORY, true);
 
-        if (dir < 0 || flock(dir, LOCK_EX) < 0) /* nobody holds it for longer than a write */
+        if (dir < 0 || fd_lock(dir, LOCK_EX) < 0) /* nobody holds it for longer than a write */
             continue;
         if (append_rotating(dir, lines) == 0)
             return;
@@ -216,7 +216,7 @@ int32_t abx_log_text(const char *format, size_t last, char **ret_text, abx_error
     for (; *dirs && !all.len; dirs++) {
         _fd_ int dir = state_open(*dirs, LOG_DIRECTORY, false);
 
-        if (dir < 0 || flock(dir, LOCK_SH) < 0)
+        if (dir < 0 || fd_lock(dir, LOCK_SH) < 0)
             continue;
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
             int r = io_read_file(dir, names[i], &all);

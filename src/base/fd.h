@@ -10,6 +10,9 @@ void fd_close(int fd); /* keeps errno; negative is fine */
 void fd_closep(int *fd);
 #define _fd_ __attribute__((cleanup(fd_closep)))
 
+/* flock that waits through signals: a host's handler must not cost a run. 0 or -errno. */
+int fd_lock(int fd, int how);
+
 /*
  * O_PATH descriptor of an absolute path, or of one relative to dirfd, without following a symlink
  * anywhere: one on the way is -ELOOP (or -ENOTDIR), one at the end is itself what is opened (fstat

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 void fd_close(int fd)
@@ -24,6 +25,16 @@ void fd_close(int fd)
 void fd_closep(int *fd)
 {
     fd_close(*fd);
+}
+
+int fd_lock(int fd, int how)
+{
+    int r;
+
+    do
+        r = flock(fd, how);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? -errno : 0;
 }
 
 int fd_open_by_components(int dirfd, const char *path, int way_flags, int last_flags)

@@ -57,7 +57,7 @@ static int32_t open_registry(struct hold *h, const char *const *state_dirs, abx_
     if (r >= 0) {
         h->registry = r;
         h->keeper_registry = openat(r, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = h->keeper_registry < 0 || flock(h->registry, LOCK_EX) < 0 ? -errno : 0;
+        r = h->keeper_registry < 0 ? -errno : fd_lock(h->registry, LOCK_EX);
         if (r == 0)
             return ABX_OK;
     }
@@ -538,7 +538,7 @@ void hold_handed_over(struct hold *h)
 
 void hold_release(struct hold *h)
 {
-    if (h->registry < 0 || flock(h->registry, LOCK_EX) < 0)
+    if (h->registry < 0 || fd_lock(h->registry, LOCK_EX) < 0)
         return;
     for (unsigned i = 0; i < h->count; i++) {
         if (flock(h->files[i], LOCK_EX | LOCK_NB) == 0)

@@ -16,8 +16,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -414,12 +416,42 @@ static void write_all_reports_a_full_device_and_a_bad_descriptor(void **state)
     assert_int_equal(io_write_all(-1, "", 0), 0);
 }
 
+static volatile sig_atomic_t ticks;
+static int held = -1;
+
+static void on_tick(int signal_number)
+{
+    (void)signal_number;
+    if (++ticks == 3)
+        (void)flock(held, LOCK_UN);
+}
+
+static void a_lock_is_waited_for_through_signals(void **state)
+{
+    const struct sigaction action = { .sa_handler = on_tick }, usual = { .sa_handler = SIG_DFL };
+    const struct itimerval timer = { { .tv_usec = 5000 }, { .tv_usec = 5000 } }, none = { 0 };
+
+    (void)state;
+    held = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(fd_lock(held, LOCK_EX), 0);
+    assert_int_equal(fd_lock(dir_fd, LOCK_EX | LOCK_NB), -EWOULDBLOCK);
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+    const int r = fd_lock(dir_fd, LOCK_EX);
+    assert_int_equal(setitimer(ITIMER_REAL, &none, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &usual, NULL), 0);
+    fd_close(held);
+    assert_int_equal(r, 0);
+    assert_true(ticks >= 3);
+}
+
 #define TEST_IN_DIR(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(close_keeps_errno),
+        TEST_IN_DIR(a_lock_is_waited_for_through_signals),
         TEST_IN_DIR(open_path_gives_a_cloexec_o_path_descriptor),
         TEST_IN_DIR(open_path_takes_absolute_and_relative_paths),
         TEST_IN_DIR(open_path_says_what_is_wrong),
