@@ -82,7 +82,8 @@ static void notice_cwd(const abx_command *c)
 
     if (!why)
         return;
-    (void)snprintf(text, sizeof text, "files here stay as they are: %s; --rw . allows to write them", why);
+    (void)snprintf(text, sizeof text,
+                   "files here stay as they are: %s; --rw . allows to write them", why);
     manager_notice(c->manager, ABX_NOTICE_INFO, text);
 }
 
