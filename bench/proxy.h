@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part `proxy`, as its three files see it: proxy.c measures, proxy_load.c is both ends of the
- * connections, proxy_peers.c starts the proxies.
+ * The part `proxy`, as its four files see it: proxy.c leads, proxy_lane.c measures one way,
+ * proxy_load.c is both ends of the connections, proxy_peers.c starts the proxies.
  */
 #ifndef ABX_BENCH_PROXY_H
 #define ABX_BENCH_PROXY_H
@@ -10,6 +10,10 @@
 
 #define LOAD_AT_ONCE 64u
 #define LOAD_IDLE    1000u
+
+#define LANE_ROUNDS    5u
+#define LANE_SINGLES   200u    /* a round */
+#define LANE_LATENCIES 262144u /* kept of one round */
 
 /* The order of the rows in metrics.def. */
 enum path {
@@ -33,6 +37,31 @@ struct way {
     uint16_t ports[TARGET_COUNT]; /* where a client connects to */
     pid_t pid;                    /* of the proxy; 0: there is none */
 };
+
+/* ---- proxy_lane.c ---- */
+
+/* What one way has shown, in shared memory. */
+struct lane_samples {
+    double stream[LANE_ROUNDS], streams[LANE_ROUNDS]; /* MB/s */
+    double rate[LANE_ROUNDS];                         /* connections/s */
+    double cpu[LANE_ROUNDS];                          /* s/GiB */
+    double idle;                                      /* MiB */
+    double latency[LANE_ROUNDS * LANE_LATENCIES], single[LANE_ROUNDS * LANE_SINGLES]; /* ns */
+    size_t latencies, singles;
+};
+
+struct lane {
+    pid_t pid;
+    int control; /* -1: it is closed */
+};
+
+enum lane_task { LANE_WARM_UP, LANE_SINGLE, LANE_LOAD, LANE_IDLE };
+
+/* 1: it is ready; 0: its proxy is not installed; -1: failed. The last two have been said. */
+int lane_open(const struct bench *b, enum path path, struct lane_samples *samples,
+              struct lane *ret);
+int lane_do(const struct lane *lane, enum lane_task task, unsigned round);
+void lane_close(struct lane *lane);
 
 /* ---- proxy_load.c ---- */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proxies: ours and those that Debian has. Each listens on a free port of loopback, with a
+ * The proxies: ours and those that Debian has. Each listens on a free port of its lane, with a
  * configuration of a few lines in the fresh HOME: no log, no cache, every target allowed. haproxy
  * speaks no proxy protocol here, it passes connections on to the two servers: the least that a
  * relay can do. What is not installed is left out.
  *
  * dante binds each outgoing connection to its external address, which takes a port from everybody
- * on it for as long as the kernel remembers the connection: with 127.0.0.1 there is soon none left,
- * and it refuses. So it has an address of loopback for itself.
+ * on it for as long as the kernel remembers the connection: with 127.0.0.1 its own clients would
+ * soon find none, and it refuses. So it has an address of loopback for itself.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -517,7 +517,8 @@ ABX_API const abx_violation *abx_result_violation(const abx_result *result, size
 ABX_API uint64_t abx_result_violations_dropped(const abx_result *result);
 /*
  * For people and agents: "" if there are none, else lines between <sandbox_violations> and
- * </sandbox_violations>, one for each record, at most max_lines (0: all), the rest as a number.
+ * </sandbox_violations>, one for each record, at most max_lines (0: all), the rest as a number. No
+ * name in them ends the block: "</" becomes "\x3c/".
  */
 ABX_API int32_t abx_result_violations_text(const abx_result *result, size_t max_lines,
                                            char **ret_text, abx_error **err);

@@ -397,7 +397,8 @@ int32_t net_new(abx_manager *m, struct net **ret, abx_error **err)
     if (!n)
         return err_nomem(err);
     n->manager = m;
-    n->client.control = n->role.pidfd = n->names.fd = -1;
+    n->client.control = n->names.fd = -1;
+    n->role = ROLE_NONE;
     n->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (n->epoll_fd < 0) {
         int32_t code = err_sys(err, ABX_E_IO, -errno, "watch the network");

@@ -164,7 +164,8 @@ int32_t abx_proxy_new(const abx_config *config, const abx_proxy_options *options
     if (options)
         memcpy(&p->options, options, MIN_OF((size_t)options->size, sizeof *options));
     p->owner = getpid();
-    p->client.control = p->role.pidfd = -1;
+    p->client.control = -1;
+    p->role = ROLE_NONE;
     int32_t code = p->options.dns_port < 0 || p->options.dns_port > 65535
                        ? err_new(err, ABX_E_INVALID, "start a proxy: dns_port is out of range")
                        : proxy_start(p, config, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting the net role, and ending it. It gets its control socket, /dev/null and an empty
- * environment; it is watched by a pidfd, so that a host which reaps every child makes nobody else's
- * process our victim.
+ * Starting the net role, and ending it. It gets its control socket, a pipe that tells our end,
+ * /dev/null and an empty environment; it is watched by a pidfd, so that a host which reaps every
+ * child makes nobody else's process our victim.
  */
 #include "api/role.h"
 
@@ -35,7 +35,7 @@ const char *role_program(const char *given)
     return given ? given : ABX_LIBEXECDIR "/agentbox";
 }
 
-static int32_t spawn(const char *program, int control, pid_t *ret_pid, abx_error **err)
+static int32_t spawn(const char *program, int life, int control, pid_t *ret_pid, abx_error **err)
 {
     static const char *const argv[] = { "agentbox", "net-role", NULL };
     struct image image = { .fd = -1, .path = (char *)(uintptr_t)program };
@@ -43,7 +43,7 @@ static int32_t spawn(const char *program, int control, pid_t *ret_pid, abx_error
 
     if (null < 0)
         return err_sys(err, ABX_E_PROXY, -errno, "open '/dev/null'");
-    const int fds[] = { null, null, ROLE_STDERR(null), control };
+    const int fds[] = { life, null, ROLE_STDERR(null), control };
     _Static_assert(ARRAY_LEN(fds) == ROLE_CONTROL_FD + 1, "the control socket is the last one");
     const struct spawn_request request = {
         .image = &image, .argv = argv, .cwd = "/", .cwd_fd = -1, .fds = fds, .count = ARRAY_LEN(fds)
@@ -60,13 +60,16 @@ static int32_t spawn(const char *program, int control, pid_t *ret_pid, abx_error
 
 int32_t role_start(const char *program, struct role_process *ret, int *ret_control, abx_error **err)
 {
-    int pair[2];
+    int pair[2], pipe[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return err_sys(err, ABX_E_PROXY, -errno, "make the proxy's control socket");
     _fd_ int ours = pair[0], theirs = pair[1];
-    struct role_process role = { .pidfd = -1 };
-    int32_t code = spawn(program, theirs, &role.pid, err);
+    if (pipe2(pipe, O_CLOEXEC) < 0)
+        return err_sys(err, ABX_E_PROXY, -errno, "make the proxy's pipe");
+    _fd_ int life = pipe[0], our_life = pipe[1];
+    struct role_process role = ROLE_NONE;
+    int32_t code = spawn(program, life, theirs, &role.pid, err);
     if (code != ABX_OK)
         return code;
     role.pidfd = (int)syscall(SYS_pidfd_open, role.pid, 0);
@@ -77,6 +80,7 @@ int32_t role_start(const char *program, struct role_process *ret, int *ret_contr
             ;
         return code;
     }
+    role.life = TAKE_FD(our_life);
     *ret = role;
     *ret_control = TAKE_FD(ours);
     return ABX_OK;
@@ -97,5 +101,6 @@ void role_end(struct role_process *role)
 void role_forget(struct role_process *role)
 {
     fd_close(role->pidfd);
-    *role = (struct role_process){ .pidfd = -1 };
+    fd_close(role->life);
+    *role = ROLE_NONE;
 }

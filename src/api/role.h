@@ -8,10 +8,12 @@
 #include "agentbox/agentbox.h"
 #include "base/defs.h"
 
-struct role_process { /* zeroed, with pidfd < 0: none */
+struct role_process { /* ROLE_NONE: none */
     pid_t pid;
-    int pidfd;
+    int pidfd, life; /* the latter: ends with us, and the role with it */
 };
+
+#define ROLE_NONE ((struct role_process){ .pidfd = -1, .life = -1 })
 
 /* The agentbox program: as given, or if that is NULL the installed one. */
 const char *role_program(const char *given);

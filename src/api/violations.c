@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Violations of a result: accessors, JSON, and the block for people and agents. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "api/internal.h"
@@ -177,6 +178,16 @@ void violation_json(struct json *j, const abx_violation *v)
 
 /* ---- the block ---- */
 
+/* Names are the command's choice, and none of them ends the block: "</" becomes "\x3c/". */
+static void put_line(struct buf *b, const char *text)
+{
+    for (const char *end; (end = strstr(text, "</")) != NULL; text = end + 1) {
+        (void)buf_append(b, text, (size_t)(end - text));
+        (void)buf_puts(b, "\\x3c");
+    }
+    (void)buf_puts(b, text);
+}
+
 int32_t abx_result_violations_text(const abx_result *r, size_t max_lines, char **ret_text,
                                    abx_error **err)
 {
@@ -192,7 +203,7 @@ int32_t abx_result_violations_text(const abx_result *r, size_t max_lines, char *
     for (size_t i = 0; i < shown; i++) {
         const abx_violation *v = &r->violations.list[i];
 
-        (void)buf_puts(&b, v->text);
+        put_line(&b, v->text);
         if (v->count > 1)
             (void)buf_printf(&b, " (%ju times)", (uintmax_t)v->count);
         (void)buf_putc(&b, '\n');

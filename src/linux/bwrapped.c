@@ -3,8 +3,9 @@
  * A view that bubblewrap has made, held against the plan. bubblewrap goes by names, follows links,
  * and may be of a version that we never saw; the tree may be written by others while it works. So
  * each operation of the plan is looked up without following a link, and must be a mount of its own
- * that leads to what was planned (device and inode), as writable as planned; and no mount at all is
- * writable but those that are to be. Any surprise ends the run before it starts.
+ * that leads to what was planned (device and inode; a placeholder, which has none yet, to something
+ * that holds nothing), as writable as planned; and no mount at all is writable but those that are
+ * to be. Any surprise ends the run before it starts.
  */
 #include <linux/magic.h>
 #include <linux/stat.h>
@@ -23,6 +24,7 @@ struct statfs_kernel {
 };
 
 struct entry {
+    int fd; /* O_PATH */
     struct file_id id;
     long type, flags;
 };
@@ -37,13 +39,13 @@ static long look(int parent, const char *name, struct entry *ret)
     long fd = SYS4(__NR_openat, parent, name, SYS_O_PATH | SYS_O_NOFOLLOW | SYS_O_CLOEXEC, 0);
     if (fd < 0)
         return fd;
+    ret->fd = (int)fd;
     struct file_id again = { 0 };
     r = file_identify((int)fd, &again);
     if (r >= 0 && (again.mount != ret->id.mount || again.ino != ret->id.ino))
         r = -ESTALE;
     if (r >= 0)
         r = SYS2(__NR_fstatfs, fd, &fs);
-    file_close((int)fd);
     if (r < 0)
         return r;
     ret->type = fs.type;
@@ -54,6 +56,37 @@ static long look(int parent, const char *name, struct entry *ret)
 static bool is_planned(const struct mount_op *op, const struct entry *e)
 {
     return !op->ino || (e->id.dev == op->dev && e->id.ino == op->ino);
+}
+
+/* Also where its bits are not kept (FAT). What may not be listed must at least look like it. */
+static bool is_empty_directory(const struct entry *e)
+{
+    const long dots = 2 * 24; /* "." and "..", as getdents64 tells them */
+    char entries[512];
+    long fd = SYS4(__NR_openat, e->fd, ".", SYS_O_DIRECTORY | SYS_O_CLOEXEC, 0);
+
+    if (fd < 0)
+        return hold_is_shaped(e->id.mode, e->id.size);
+    long n = SYS3(__NR_getdents64, fd, entries, sizeof entries);
+    file_close((int)fd);
+    return n >= 0 && n <= dots;
+}
+
+/*
+ * A placeholder, and not what bubblewrap may have found behind a link, past all masks: it is on the
+ * directory's own kind of file system (on others sizes may say nothing), and there is nothing in
+ * it. A real entry that came meanwhile is for the next plan.
+ */
+static bool holds_nothing(int parent, const struct entry *e)
+{
+    const uint32_t type = e->id.mode & S_IFMT;
+    struct statfs_kernel fs;
+
+    if (SYS2(__NR_fstatfs, parent, &fs) < 0 || fs.type != e->type)
+        return false;
+    if (type == S_IFREG)
+        return e->id.size <= HOLD_FILE_MAX;
+    return type == S_IFDIR ? is_empty_directory(e) : hold_is_shaped(e->id.mode, e->id.size);
 }
 
 /* A wrapper: nobody may read it, so its looks must do. */
@@ -103,25 +136,35 @@ static bool is_checked(const struct mount_op *op)
            !(op->flags & MOUNT_LINKED);
 }
 
-static long check_op(const struct launch *l, const struct mount_op *op)
+static bool is_in_place(const struct launch *l, struct seen *seen, const struct mount_op *op,
+                        int parent, const struct entry *e)
+{
+    const bool readonly = e->flags & FLAG_RDONLY;
+
+    /* What was not there to be bound: its mount point in a cover, or read-only like all else. */
+    if (!fits(l, op, e))
+        return (op->flags & MOUNT_OPTIONAL) && op->kind == MOUNT_BIND_RW && readonly;
+    return !seen_before(seen, e->id.mount) &&
+           (!(op->flags & MOUNT_HELD) || holds_nothing(parent, e));
+}
+
+static long check_op(const struct launch *l, struct seen *seen, const struct mount_op *op)
 {
     const bool optional = op->flags & MOUNT_OPTIONAL;
+    struct entry e = { .fd = -1 };
     const char *name;
-    struct entry e;
 
     long parent = file_open_parent(op->path, &name);
     if (parent < 0)
         return optional && (parent == -ENOENT || parent == -ENOTDIR) ? 0 : parent;
     long r = look((int)parent, name, &e);
-    /* What was not there to be bound: its mount point in a cover, or read-only like all else. */
     if (r >= 0)
-        r = fits(l, op, &e) || (optional && op->kind == MOUNT_BIND_RW && (e.flags & FLAG_RDONLY))
-                ? 0
-                : -ESTALE;
+        r = is_in_place(l, seen, op, (int)parent, &e) ? 0 : -ESTALE;
     else if (r == -ENOENT && (optional || mount_is_unmakeable(&l->plan, op, (int)parent)))
         r = 0;
     else if (r == -ENOENT || r == -ELOOP)
         r = -ESTALE;
+    file_close(e.fd);
     file_close((int)parent);
     return r;
 }
@@ -251,12 +294,13 @@ static long check_mounts(struct launch *l)
 long bwrapped_view(struct launch *l)
 {
     const struct plan *p = &l->plan;
-    long r = 0;
+    struct seen seen;
+    long r = seen_init(l, &seen);
 
     for (uint32_t i = 0; i < p->mount_count && r >= 0; i++) {
         l->object = p->mounts[i].path;
         if (is_checked(&p->mounts[i]))
-            r = check_op(l, &p->mounts[i]);
+            r = check_op(l, &seen, &p->mounts[i]);
     }
     if (r >= 0)
         r = check_mounts(l);

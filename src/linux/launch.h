@@ -86,6 +86,13 @@ long view_prepare(struct launch *l);
 long streams_confine(struct launch *l);         /* before mount_view closes the mounts */
 long streams_renew(struct launch *l);           /* in the view: devices of its own */
 void streams_give_back(const struct launch *l); /* the position of what was read */
+/* Mounts by their ids; those that were found at their names. */
+struct seen {
+    uint64_t *mounts; /* a table, 0 where there is none */
+    uint32_t last;
+};
+long seen_init(struct launch *l, struct seen *s); /* room for all of the plan */
+bool seen_before(struct seen *s, uint64_t mount); /* enters it, if not */
 long mount_view(struct launch *l);
 long bwrapped_view(struct launch *l); /* the same, made by bwrap: looks whether it is */
 /*

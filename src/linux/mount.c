@@ -11,8 +11,8 @@
  * The tree may be written by others at this moment (the host, another sandbox in the same
  * directory), so nothing is believed for longer than a descriptor: an entry must be the (device,
  * inode) that was planned when it is opened, a symlink anywhere in a path is an error, and (5)
- * catches an entry that was renamed between being opened and being covered. Any surprise ends the
- * run before it starts.
+ * catches an entry that was renamed between being opened and being covered, and a mount that went
+ * elsewhere. Any surprise ends the run before it starts.
  */
 #include <linux/mount.h>
 #include <linux/resource.h>
@@ -22,6 +22,7 @@
 
 #define TREE_NONE     (-1)
 #define TREE_ATTACHED (-2) /* and closed: there may be more of them than descriptors */
+#define TREE_COPIED   (-3) /* from the sibling's, by names */
 
 #define MS_BIND_FLAG 4096
 #define VIEW_ATTRS   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -41,6 +42,8 @@ struct view {
     bool entered;         /* … and we are in parent */
     int cwd;              /* where we were before */
     bool holds_made;      /* the host has made the placeholders */
+    struct seen seen;
+    struct file_id cover; /* of the placeholder that was looked up last and is no copy */
 };
 
 static bool op_is_bind(const struct mount_op *op)
@@ -231,20 +234,6 @@ static long await_holds(struct view *v)
     return 0;
 }
 
-bool mount_is_unmakeable(const struct plan *p, const struct mount_op *op, int parent)
-{
-    const int writable = 2; /* W_OK */
-    struct statx st;
-
-    if (!(op->flags & MOUNT_HELD))
-        return false;
-    long r = SYS3(__NR_faccessat, parent, ".", writable);
-    if (r == -EROFS)
-        return true;
-    return r == -EACCES && SYS5(__NR_statx, parent, "", SYS_AT_EMPTY_PATH, STATX_UID, &st) == 0 &&
-           st.stx_uid != p->uid;
-}
-
 /* Into the directory of the masks, where their names alone lead to them. */
 static bool enter_parent(struct view *v)
 {
@@ -278,8 +267,9 @@ static bool is_like_sibling(const struct view *v, const struct mount_op *op, con
 
 /*
  * What covers a name is a copy of what covers the one before it, if that is the same: one old call
- * in place of up to four new ones. Both names are followed anew, so either may lead anywhere by
- * now: then (5) ends the run. Whatever else fails here is tried again, and told, the long way.
+ * in place of up to four new ones. Both names are followed anew, also if they are links, so either
+ * may lead anywhere by now: then (5) ends the run. Whatever else fails here is tried again, and
+ * told, the long way.
  */
 static bool cover_from_sibling(struct view *v, const struct mount_op *op, const char *name)
 {
@@ -320,7 +310,7 @@ static long apply_on_name(struct view *v, uint32_t i)
     if (parent < 0)
         return parent;
     if (cover_from_sibling(v, op, name)) {
-        v->trees[i] = TREE_ATTACHED;
+        v->trees[i] = TREE_COPIED;
         return 0;
     }
     bool mask = op_is_mask(op);
@@ -459,8 +449,8 @@ static long seal_covers(struct view *v)
 
 /*
  * (5) What lies at the name is the mount that was put there. Only needed where somebody else may
- * write meanwhile: a mask, an entry that was planned by its inode, or a placeholder (whose name
- * must lead to a mount; nobody but us makes any here).
+ * write meanwhile: a mask, an entry that was planned by its inode, or a placeholder: a mount that
+ * nobody but us made, and if it is a copy, of what the sibling's is one.
  */
 static long verify_want(const struct view *v, uint32_t i, struct file_id *ret)
 {
@@ -471,13 +461,17 @@ static long verify_want(const struct view *v, uint32_t i, struct file_id *ret)
         ret->mount = 0; /* each mask is a mount of its own */
         return 0;
     }
-    return op->flags & MOUNT_HELD ? 0 : file_identify(v->trees[i], ret);
+    if (!(op->flags & MOUNT_HELD))
+        return file_identify(v->trees[i], ret);
+    if (v->trees[i] == TREE_COPIED)
+        *ret = v->cover;
+    return 0;
 }
 
 static long verify_op(struct view *v, uint32_t i)
 {
     const struct mount_op *op = &v->l->plan.mounts[i];
-    bool held = op->flags & MOUNT_HELD;
+    const bool held = op->flags & MOUNT_HELD;
     struct file_id want = { 0 }, got;
 
     if (v->trees[i] == TREE_NONE || !(op_is_mask(op) || held || (op_is_bind(op) && op->ino)))
@@ -494,9 +488,15 @@ static long verify_op(struct view *v, uint32_t i)
         return 0; /* cannot be looked up by name at all, so cannot be swapped by name either */
     if (r < 0)
         return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
-    if (!got.mount_root || (want.mount && want.mount != got.mount))
+    if (!got.mount_root || (want.mount && want.mount != got.mount) ||
+        seen_before(&v->seen, got.mount))
         return -ESTALE;
-    return held || (want.ino == got.ino && want.dev == got.dev) ? 0 : -ESTALE;
+    if (held && v->trees[i] != TREE_COPIED) {
+        v->cover = got;
+        v->cover.mount = 0; /* a copy is a mount of its own */
+        return 0;
+    }
+    return want.ino == got.ino && want.dev == got.dev ? 0 : -ESTALE;
 }
 
 /* The command starts where the view now leads, not in the directory below the mounts. */
@@ -567,7 +567,9 @@ long mount_view(struct launch *l)
     if (!v.trees)
         return -ENOMEM;
 
-    long r = allow_descriptors(l);
+    long r = seen_init(l, &v.seen);
+    if (r >= 0)
+        r = allow_descriptors(l);
     if (r >= 0)
         r = take_copies(&v);
     view_changed(&v, "/");

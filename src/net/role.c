@@ -196,16 +196,14 @@ static int32_t close_in(struct role *r, abx_error **err)
 
 static int32_t do_listen(struct role *r, uint32_t id, uint32_t rules, abx_error **err)
 {
-    int fd = take_fd(r);
+    _fd_ int fd = take_fd(r);
 
     if (fd < 0)
         return err_new(err, ABX_E_INVALID, "listen: no socket came along");
     int32_t code = close_in(r, err);
-    if (code != ABX_OK) {
-        fd_close(fd);
+    if (code != ABX_OK)
         return code;
-    }
-    int e = server_listen(r->server, id, rules, fd);
+    int e = server_listen(r->server, id, rules, TAKE_FD(fd));
     return e < 0 ? err_sys(err, ABX_E_PROXY, e, "listen on socket %u with rules %u", id, rules)
                  : ABX_OK;
 }
@@ -213,20 +211,16 @@ static int32_t do_listen(struct role *r, uint32_t id, uint32_t rules, abx_error 
 static int32_t do_publish(struct role *r, uint32_t type, uint32_t run, uint32_t port,
                           abx_error **err)
 {
-    int fd = take_fd(r);
+    _fd_ int fd = take_fd(r);
 
-    if (fd < 0 || port > UINT16_MAX || !r->publish) {
-        fd_close(fd);
+    if (fd < 0 || port > UINT16_MAX || !r->publish)
         return err_new(err, ABX_E_INVALID,
                        "publish: no socket came along, a wrong port, or too late");
-    }
     int32_t code = close_in(r, err);
-    if (code != ABX_OK) {
-        fd_close(fd);
+    if (code != ABX_OK)
         return code;
-    }
-    int e = type == PROTOCOL_SOCKET ? publish_give_socket(r->publish, run, fd)
-                                    : publish_open(r->publish, run, (uint16_t)port, fd);
+    int e = type == PROTOCOL_SOCKET ? publish_give_socket(r->publish, run, TAKE_FD(fd))
+                                    : publish_open(r->publish, run, (uint16_t)port, TAKE_FD(fd));
     return e < 0 ? err_sys(err, ABX_E_PROXY, e, "publish port %u of run %u", port, run) : ABX_OK;
 }
 
@@ -374,6 +368,22 @@ static bool is_control_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
 }
 
+/*
+ * A stopped process does not see that its control socket is closed. The kernel kills it then:
+ * standard input is a pipe into which nobody writes, so all that happens to it is its other end's
+ * end.
+ */
+static bool tie_to_host(void)
+{
+    struct stat st;
+
+    if (fstat(STDIN_FILENO, &st) < 0 || !S_ISFIFO(st.st_mode))
+        return true; /* whoever started it so does without */
+    return fcntl(STDIN_FILENO, F_SETOWN, getpid()) == 0 &&
+           fcntl(STDIN_FILENO, F_SETSIG, SIGKILL) == 0 &&
+           fcntl(STDIN_FILENO, F_SETFL, O_ASYNC) == 0;
+}
+
 static void role_done(struct role *r)
 {
     server_free(r->server);
@@ -393,7 +403,7 @@ int role_main(void)
     if (!is_control_socket(ROLE_CONTROL_FD) || fcntl(ROLE_CONTROL_FD, F_SETFL, O_NONBLOCK) < 0 ||
         fcntl(ROLE_CONTROL_FD, F_SETFD, FD_CLOEXEC) < 0)
         return ROLE_EXIT_MISUSED;
-    if (close_range(ROLE_CONTROL_FD + 1, ~0u, 0) < 0)
+    if (!tie_to_host() || close_range(ROLE_CONTROL_FD + 1, ~0u, 0) < 0)
         return ROLE_EXIT_CONFINE;
     (void)signal(SIGPIPE, SIG_IGN);
     r.files = MIN_OF(confine_files(), FDS_OWN + (uint64_t)FDS_A_CONN * 65536);

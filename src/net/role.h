@@ -4,10 +4,12 @@
  * sandbox writes.
  *
  * How to start it: a SOCK_STREAM Unix socketpair, and posix_spawn of the agentbox program with the
- * words `agentbox net-role`, one end as descriptor ROLE_CONTROL_FD, standard streams on /dev/null,
- * nothing else open, any environment, its own session or group as you like. It shuts itself in
- * (confine.h) before it reads a byte and lives as long as the other end of the socket: closing that
- * ends it at once with all its connections, so whoever started it can die in any way.
+ * words `agentbox net-role`, one end as descriptor ROLE_CONTROL_FD, standard input a pipe that
+ * nobody writes to, the other streams on /dev/null, nothing else open, any environment, its own
+ * session or group as you like. It shuts itself in (confine.h) before it reads a byte and lives as
+ * long as the other end of the socket: closing that ends it at once with all its connections, so
+ * whoever started it can die in any way. One that is stopped then (SIGSTOP) is killed by the end of
+ * the pipe; without a pipe it would stay.
  *
  * How to talk to it: client.h does all of this, or by hand (protocol.h):
  *   1. SETUP (limits), NAMES (/etc/hosts and /etc/resolv.conf: it can open neither; send NAMES

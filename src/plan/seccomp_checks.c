@@ -138,6 +138,28 @@ static const struct seccomp_check openat_checks[] = {
 };
 
 /*
+ * Only one's own limits. The kernel asks for the same user and for nothing else: a limit of no time
+ * at all kills whatever process can be named. (Whether one is only read cannot be seen: that is a
+ * pointer.)
+ */
+static const struct seccomp_check prlimit_checks[] = {
+    { IS_NOT(0, 0), REFUSE },
+};
+
+/*
+ * Pid 1 ends the run when its time is up, and needs some for that: neither it nor its group, nor
+ * all processes of the user (PRIO_USER), are put behind others.
+ */
+static const struct seccomp_check sched_checks[] = {
+    { IS(0, 1), REFUSE },
+};
+static const struct seccomp_check setpriority_checks[] = {
+    { IS(1, 1), REFUSE },
+    { IS(0, 0), RET_ALLOW }, /* PRIO_PROCESS */
+    { IS(0, 1), RET_ALLOW }, /* PRIO_PGRP */
+};
+
+/*
  * PER_LINUX, PER_LINUX32, both with UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the question.
  * Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the systems that nobody has.
  */
@@ -298,6 +320,26 @@ static struct seccomp_checks relayed_action(enum seccomp_action action)
     }
 }
 
+static struct seccomp_checks others_action(enum seccomp_action action)
+{
+    if (action == SECCOMP_PRLIMIT)
+        return CHECKS(prlimit_checks, RET_ALLOW);
+    return action == SECCOMP_SCHED ? CHECKS(sched_checks, RET_ALLOW)
+                                   : CHECKS(setpriority_checks, REFUSE);
+}
+
+static struct seccomp_checks mode_action(enum seccomp_action action)
+{
+    if (action == SECCOMP_OPEN)
+        return CHECKS(open_checks, RET_ALLOW);
+    if (action == SECCOMP_OPENAT)
+        return CHECKS(openat_checks, RET_ALLOW);
+    if (action == SECCOMP_CHMOD)
+        return CHECKS(chmod_checks, RET_ALLOW);
+    return action == SECCOMP_FCHMODAT ? CHECKS(fchmodat_checks, RET_ALLOW)
+                                      : CHECKS(creat_checks, RET_ALLOW);
+}
+
 struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
                                             const struct seccomp_options *o)
 {
@@ -311,17 +353,13 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_CONNECT:
         return VERDICT(o->named || o->relayed ? RET_ASK : RET_ALLOW);
     case SECCOMP_CHMOD:
-        return CHECKS(chmod_checks, RET_ALLOW);
     case SECCOMP_FCHMODAT:
-        return CHECKS(fchmodat_checks, RET_ALLOW);
+    case SECCOMP_CREAT:
+    case SECCOMP_OPEN:
+    case SECCOMP_OPENAT:
+        return mode_action(action);
     case SECCOMP_FCNTL:
         return CHECKS(fcntl_checks, RET_ALLOW);
-    case SECCOMP_CREAT:
-        return CHECKS(creat_checks, RET_ALLOW);
-    case SECCOMP_OPEN:
-        return CHECKS(open_checks, RET_ALLOW);
-    case SECCOMP_OPENAT:
-        return CHECKS(openat_checks, RET_ALLOW);
     case SECCOMP_OPENAT2:
     case SECCOMP_CLONE3:
         return VERDICT(o->nested ? RET_ALLOW : RET_ERRNO(E_NOSYS));
@@ -343,6 +381,10 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
         return CHECKS(mknodat_checks, RET_ALLOW);
     case SECCOMP_PERSONALITY:
         return CHECKS(personality_checks, REFUSE);
+    case SECCOMP_PRLIMIT:
+    case SECCOMP_SCHED:
+    case SECCOMP_SETPRIORITY:
+        return others_action(action);
     case SECCOMP_SENDMSG:
     case SECCOMP_SENDTO:
     case SECCOMP_SETSOCKOPT:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A50–A79: the kernel's surface, processes and resources.
+# A50–A79, A162, A163: the kernel's surface, processes and resources.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 load ../lib/e2e
@@ -37,6 +37,56 @@ load ../lib/e2e
     run inside 'for i in $(seq 1 400); do kill -0 $i && echo "pid $i"; done 2>/dev/null'
     [ "$(grep -c '^pid' <<<"$output")" -le 6 ]
     refused 'ESRCH|EPERM|EINVAL' sys pidfd_open "$VICTIM" 0
+}
+
+# No CPU time at all kills a process, no descriptors break it; the kernel asks for nothing but the same user.
+LIMITS='
+import resource, sys
+for pid in map(int, sys.argv[1:]):
+    for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_CPU):
+        try:
+            resource.prlimit(pid, limit, (0, 0))
+            print("set", pid)
+        except OSError as e:
+            print(pid, e)
+'
+
+@test "A162 limits set for the victim and pid 1" {
+    local init=1
+    [ "${BACKEND:-native}" != landlock ] || init= # the host's own: nothing to try it on
+    victim
+    cat "/proc/$VICTIM/limits" >"$X/before"
+    run box -- python3 -c "$LIMITS" "$VICTIM" $init
+    echo "$output"
+    [[ $output == *"$VICTIM "* && $output != *set* ]]
+    diff "$X/before" "/proc/$VICTIM/limits"
+    victim_lives
+}
+
+# A pid 1 that only runs when nobody else wants to does not see when the time is up.
+BEHIND='
+import os
+def attempt(call, *args):
+    try:
+        call(*args)
+        print("done", call.__name__, *args[:2])
+    except OSError as e:
+        print(call.__name__, *args[:2], e)
+attempt(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0))
+attempt(os.sched_setparam, 1, os.sched_param(0))
+attempt(os.sched_setaffinity, 1, os.sched_getaffinity(0))
+for kind, who in ((os.PRIO_PROCESS, 1), (os.PRIO_PGRP, 1), (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid())):
+    attempt(os.setpriority, kind, who, 19)
+os.setpriority(os.PRIO_PROCESS, 0, 19)
+os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print("finished")
+'
+
+@test "A163 pid 1 put behind everybody else, so that no time limit comes" {
+    run box -- python3 -c "$BEHIND"
+    echo "$output"
+    [[ $output == *finished* && $output != *done* ]]
 }
 
 @test "A54 TIOCSTI on every stream and on /dev/tty" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A01–A23: reading what is denied. The numbers are those of our list of attack cases.
+# A01–A23, A161: reading what is denied. The numbers are those of our list of attack cases.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 load ../lib/e2e
@@ -222,4 +222,37 @@ ctypes.CDLL(None).renameat2(-100, b\"a\", -100, b\"c\", 2)"; cat c/b/hidden/s'
     [[ $output != *"$SECRET"* ]]
     [ "$content" = "$SECRET" ]
     refused EPERM sys swapon "@$W/file" 0
+}
+
+# swapping CALL NAME A B [C D]: further boxes are set up under the eyes of somebody who writes the workspace, too.
+swapping() {
+    cp "$ABX_BUILD/tests/swapat" "$FIX/swapat"
+    AS+=(env ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" "$FIX/swapat" "$@" --)
+}
+
+@test "A161 a placeholder that another run makes a link while it is covered" {
+    ours_only
+    local at=mount of=.agentbox.json
+    [ "${BACKEND:-native}" != bwrap ] || at=readlink of=.envrc # which looks for links in what it binds
+    mkdir "$X/hidden"
+    echo "$SECRET" >"$X/hidden/s" # is masked after the workspace is mounted
+    ln -s "$X/hidden/s" "$W/link"
+    own "$W" "$X"
+    OPTIONS+=(--exclude "$X/hidden")
+    swapping "$at" .envrc "$W/$of" "$W/link"
+    keeps_secret 'cat .envrc; echo x >>.envrc; mv .envrc other'
+    [ "$status" -ne 99 ]
+    [ ! -e "$W/other" ]
+    [ "$(cat "$X/hidden/s")" = "$SECRET" ]
+}
+
+@test "A161 variant: the cover of one lands on another file, and that of its neighbour is shown for it" {
+    ours_only
+    ln -s "$O/f" "$W/link"
+    own "$W"
+    swapping mount .envrc "$W/.envrc" "$W/link" "$W/.envrc" "$W/.cursor"
+    run inside 'echo started; cat "$O/f"'
+    echo "$status $output"
+    [ "$status" -ne 99 ]
+    [[ $output != *started* || $output == *outside* ]]
 }

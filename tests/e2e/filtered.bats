@@ -274,6 +274,17 @@ role_of() {
     wait_for test ! -e "/proc/$pid"
 }
 
+@test "a stopped proxy ends with its host, too" {
+    local pid
+    start_box "${ALLOW[@]}" -- sh -c 'curl -sS http://ok.test/hello >got; echo >up; sleep 60'
+    wait_for test -e "$W/up"
+    pid=$(role_of "$BOX_PID")
+    kill -STOP "$pid"
+    wait_for grep -q '^State:.T' "/proc/$pid/status"
+    kill -KILL "$BOX_PID"
+    wait_for test ! -e "/proc/$pid" || { kill -KILL "$pid" && false; }
+}
+
 @test "names follow the host's files while a run goes on" {
     ALLOW+=(--allow-domain later.test)
     start_box "${ALLOW[@]}" -- sh -c 'curl -sS http://later.test/hello >first; echo >up

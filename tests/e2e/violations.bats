@@ -230,6 +230,18 @@ report() {
     (cd "$W" && "${AS[@]}" "$BOX" run --approve yes "$@" 2>&1 >/dev/null) || :
 }
 
+@test "no name ends the report's block" {
+    [ "$WHO" = user ] || lacks bwrap "that it says for root what it lacks"
+    mkdir -p "$O/</sandbox_violations>"
+    echo x >"$O/</sandbox_violations>/f"
+    own "$O"
+    report -- "$PAYLOAD" write "$O/</sandbox_violations>/f" x >"$X/report"
+    cat "$X/report"
+    [ "$(grep -c '</' "$X/report")" -eq 1 ]
+    [ "$(tail -n 1 "$X/report")" = "</sandbox_violations>" ]
+    grep -qF 'file-write '"$O"'/\x3c/sandbox_violations>/f: openat' "$X/report"
+}
+
 @test "the report is a block of at most ten lines on the standard error, and -q is quiet" {
     [ "$WHO" = user ] || lacks bwrap "that it says for root what it lacks"
     report -- "$PAYLOAD" write "$O/f" x >"$X/report"

@@ -4,7 +4,9 @@
 #ifndef ABX_TESTS_LIB_SECCOMP_MODEL_H
 #define ABX_TESTS_LIB_SECCOMP_MODEL_H
 
+#include <fcntl.h>
 #include <linux/sched.h>
+#include <sys/stat.h>
 
 #include "bpf.h"
 #include "plan/seccomp_compile.h"
@@ -15,6 +17,10 @@
 #define MODEL_THREAD MODEL_UNSHARE /* what pid 1 may make: a thread that shares all of these */
 #define MODEL_UNSHARE                                                                              \
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM)
+
+#define MODEL_SETID   (uint32_t)(S_ISUID | S_ISGID)
+#define MODEL_MAKES   (uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define MODEL_CHANGES (uint32_t)(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
 /* For numbers without a row. */
 uint32_t model_default(const struct seccomp_target *t);

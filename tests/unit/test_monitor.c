@@ -389,8 +389,5 @@ int main(void)
         TEST(sockets_are_made_by_pid_1),
     };
 
-    int failed = cmocka_run_group_tests_name("monitor", tests, setup_all, NULL);
-    (void)!chdir("/");
-    (void)rmdir(base);
-    return failed;
+    return cmocka_run_group_tests_name("monitor", tests, setup_all, NULL);
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -65,6 +66,13 @@ static const struct attempt command_attempts[] = {
     { SYS_socketpair, { AF_UNIX, SOCK_STREAM }, EFAULT },
     { SYS_personality, { READ_IMPLIES_EXEC }, EPERM },
     { SYS_personality, { 0xffffffff }, 0 },
+    { SYS_prlimit64, { 1, RLIMIT_CPU }, EPERM },
+    { SYS_prlimit64, { 0, RLIMIT_CPU }, 0 },
+    { SYS_sched_setparam, { 1 }, EPERM },
+    { SYS_sched_setparam, { 0 }, EINVAL },
+    { SYS_setpriority, { PRIO_PROCESS, 1 }, EPERM },
+    { SYS_setpriority, { PRIO_USER, 0 }, EPERM },
+    { SYS_setpriority, { PRIO_PROCESS, 1 << 30 }, ESRCH },
     { 457 + 200, { 0 }, ENOSYS },
 #ifdef __x86_64__
     { SYS_getppid | X32_BIT, { 0 }, ENOSYS },
