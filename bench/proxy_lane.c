@@ -30,10 +30,12 @@
 #include "proxy.h"
 
 #define STREAM_BYTES ((uint64_t)512 << 20)
-#define GIB          ((double)(1 << 30))
-#define RATE_NS      NSEC_PER_SEC
-#define FILES        8192u
-#define PAUSE_MS     50u
+#define STREAM_TRIES                                                                               \
+    3u /* the best: where two ends meet on one processor, that is what is measured */
+#define GIB      ((double)(1 << 30))
+#define RATE_NS  NSEC_PER_SEC
+#define FILES    8192u
+#define PAUSE_MS 50u
 
 struct order {
     enum lane_task task;
@@ -82,10 +84,15 @@ static int measure_load(const struct way *way, struct lane_samples *s, unsigned 
 
     bench_pause(PAUSE_MS);
     double cpu = way->pid ? peer_cpu_seconds(way) : 0;
-    if (load_streams(way, 1, STREAM_BYTES, &s->stream[round]) < 0)
-        return -1;
+    for (unsigned i = 0; i < STREAM_TRIES; i++) {
+        double speed;
+
+        if (load_streams(way, 1, STREAM_BYTES, &speed) < 0)
+            return -1;
+        s->stream[round] = MAX_OF(s->stream[round], speed);
+    }
     if (way->pid)
-        s->cpu[round] = (peer_cpu_seconds(way) - cpu) * GIB / (double)STREAM_BYTES;
+        s->cpu[round] = (peer_cpu_seconds(way) - cpu) * GIB / ((double)STREAM_BYTES * STREAM_TRIES);
     if (load_streams(way, LOAD_AT_ONCE, STREAM_BYTES, &s->streams[round]) < 0 ||
         load_connections(way, RATE_NS, &s->rate[round], s->latency + s->latencies, LANE_LATENCIES,
                          &count) < 0)

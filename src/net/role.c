@@ -41,6 +41,7 @@ struct role {
     struct loop_io control;
     struct buf in, out;
     size_t out_sent;
+    struct loop_task flush; /* records of a turn go together, after what clients wait for */
     uint32_t lost;
     uint64_t files;
     int fds[FDS_MAX];
@@ -81,6 +82,11 @@ static void role_flush(struct role *r)
     }
 }
 
+static void flush_later(struct loop_task *task)
+{
+    role_flush(CONTAINER_OF(task, struct role, flush));
+}
+
 static bool has_room(const struct role *r)
 {
     return r->out.len < OUT_RECORDS && !r->out.failed;
@@ -95,7 +101,7 @@ static void tell_record(void *user, const struct server_record *record)
         return;
     }
     protocol_put_record(&r->out, record);
-    role_flush(r);
+    loop_post(r->loop, &r->flush);
 }
 
 static void tell_question(void *user, uint32_t question, uint32_t listener, const char *host,
@@ -398,7 +404,8 @@ static void role_done(struct role *r)
 
 int role_main(void)
 {
-    struct role r = { .control = { .fd = ROLE_CONTROL_FD, .ready = control_ready } };
+    struct role r = { .control = { .fd = ROLE_CONTROL_FD, .ready = control_ready },
+                      .flush = { .run = flush_later } };
 
     if (!is_control_socket(ROLE_CONTROL_FD) || fcntl(ROLE_CONTROL_FD, F_SETFL, O_NONBLOCK) < 0 ||
         fcntl(ROLE_CONTROL_FD, F_SETFD, FD_CLOEXEC) < 0)
