@@ -72,7 +72,7 @@ int32_t command_choose_landlock(abx_command *c, abx_error **err)
     return r;
 }
 
-void command_hint_closed(const abx_command *c, const struct status_msg *refusal, abx_error **err)
+void command_hint_closed(abx_command *c, const struct status_msg *refusal, abx_error **err)
 {
     (void)c;
     (void)refusal;
