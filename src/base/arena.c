@@ -107,9 +107,21 @@ void *arena_alloc(struct arena *a, size_t count, size_t size)
     return piece ? memset(piece, 0, count * size) : NULL;
 }
 
-void *arena_room(struct arena *a, size_t count, size_t size)
+void *arena_grow(struct arena *a, void *list, size_t count, size_t size, size_t first, size_t *room)
 {
-    return arena_cut(a, count, size);
+    size_t more = *room ? *room : first;
+
+    if (count < *room)
+        return list;
+    if (*room && __builtin_mul_overflow(*room, (size_t)2, &more))
+        return NULL;
+    void *grown = arena_cut(a, more, size);
+    if (!grown)
+        return NULL;
+    if (count)
+        memcpy(grown, list, count * size);
+    *room = more;
+    return grown;
 }
 
 char *arena_strndup(struct arena *a, const char *s, size_t len)

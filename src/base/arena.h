@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An arena: memory that is given out piece by piece and released at once. Trees (policy, facts,
- * plan) live in one each. Everything but room is zeroed. Each arena has a ceiling; beyond it, and
- * when the system has no memory, calls return NULL.
+ * plan) live in one each. Everything but what grows is zeroed. Each arena has a ceiling; beyond it,
+ * and when the system has no memory, calls return NULL.
  */
 #ifndef ABX_BASE_ARENA_H
 #define ABX_BASE_ARENA_H
@@ -23,8 +23,12 @@ void arena_done(struct arena *a); /* also of a zeroed struct */
 
 /* Overflow-checked, 16-aligned. Nothing (0 bytes) is a valid piece too. */
 void *arena_alloc(struct arena *a, size_t count, size_t size);
-/* With anything in it: for a table that is filled from its start, and perhaps never to its end. */
-void *arena_room(struct arena *a, size_t count, size_t size);
+/*
+ * Room for one more behind the count elements of a list: the list itself, or a copy of twice the
+ * room (at first, `first`). What is behind them is not zeroed, nor touched. NULL: the list stays.
+ */
+void *arena_grow(struct arena *a, void *list, size_t count, size_t size, size_t first,
+                 size_t *room);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 char *arena_printf(struct arena *a, const char *fmt, ...) ATTR_PRINTF(2, 3);

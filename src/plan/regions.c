@@ -13,17 +13,11 @@
 
 bool regions_push(struct regions *r, struct arena *arena, const struct region *region)
 {
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 32;
-        struct region *list = arena_alloc(arena, room, sizeof *list);
+    struct region *list = arena_grow(arena, r->list, r->count, sizeof *list, 32, &r->room);
 
-        if (!list)
-            return false;
-        if (r->count)
-            memcpy(list, r->list, r->count * sizeof *list);
-        r->list = list;
-        r->room = room;
-    }
+    if (!list)
+        return false;
+    r->list = list;
     r->list[r->count++] = *region;
     return true;
 }

@@ -56,16 +56,12 @@ struct enumerator {
 
 static int32_t add_rule(struct enumerator *e, uint32_t grant, const char *path)
 {
-    if (e->count == e->room) {
-        size_t room = e->room ? 2 * e->room : 64;
-        struct landlock_rule *grown = arena_alloc(e->arena, room, sizeof *grown);
-        if (!grown)
-            return err_nomem(e->err);
-        if (e->count)
-            memcpy(grown, e->rules, e->count * sizeof *grown);
-        e->rules = grown;
-        e->room = room;
-    }
+    struct landlock_rule *rules = arena_grow(e->arena, e->rules, e->count, sizeof *rules, 64,
+                                             &e->room);
+
+    if (!rules)
+        return err_nomem(e->err);
+    e->rules = rules;
     if (e->count == PLAN_MAX_RULES) {
         int32_t r = err_new(e->err, ABX_E_CONFIG,
                             "grant what lies beside '%s': more than %u entries", path,
@@ -224,17 +220,12 @@ static int32_t grant_known(struct enumerator *e, const char *directory)
 
 static bool add_entry(struct enumerator *e, struct listing *l, const char *name)
 {
-    if (l->count == l->room) {
-        const size_t room = l->room ? 2 * l->room : 32;
-        const char **grown = arena_room(e->arena, room, sizeof *grown);
+    const char **entries = arena_grow(e->arena, l->entries, l->count, sizeof *entries, 32,
+                                      &l->room);
 
-        if (!grown)
-            return false;
-        if (l->count)
-            memcpy(grown, l->entries, l->count * sizeof *grown);
-        l->entries = grown;
-        l->room = room;
-    }
+    if (!entries)
+        return false;
+    l->entries = entries;
     l->entries[l->count] = path_join(e->arena, l->path, name);
     return l->entries[l->count++];
 }

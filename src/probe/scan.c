@@ -52,16 +52,12 @@ int32_t scan_count(struct scan *s, const char *what)
 
 static int32_t push_fact(struct scan *s, struct path_fact fact)
 {
-    if (s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 256 + s->policy->rule_count;
-        struct path_fact *grown = arena_room(s->arena, room, sizeof *grown);
-        if (!grown)
-            return err_nomem(s->err);
-        if (s->count)
-            memcpy(grown, s->paths, s->count * sizeof *grown);
-        s->paths = grown;
-        s->room = room;
-    }
+    struct path_fact *paths = arena_grow(s->arena, s->paths, s->count, sizeof *paths,
+                                         256 + s->policy->rule_count, &s->room);
+
+    if (!paths)
+        return err_nomem(s->err);
+    s->paths = paths;
     s->paths[s->count++] = fact;
     return ABX_OK;
 }

@@ -65,8 +65,11 @@ int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_e
     const char *hint = hint_for(msg->step, msg->err);
     int32_t code;
 
-    if (strcmp(msg->step, "exec") == 0 && msg->err == ENOENT && shell_hint(plan->argv[0]))
-        hint = shell_hint(plan->argv[0]);
+    const char *shell = strcmp(msg->step, "exec") == 0 && msg->err == ENOENT
+                            ? shell_hint(plan->argv[0])
+                            : NULL;
+    if (shell)
+        hint = shell;
     if (strcmp(msg->step, "bwrap") == 0 && strncmp(msg->text, "bwrap: ", 7) == 0)
         code = err_new(err, ABX_E_SANDBOX, "set up the sandbox: bubblewrap said: %s",
                        msg->text + 7);

@@ -10,19 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "traced.h"
+
 enum { KILLED = 0, UNUSABLE = 2, TOO_FEW = 3 };
-
-static pid_t start(char **argv)
-{
-    pid_t pid = fork();
-
-    if (pid != 0)
-        return pid;
-    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-        _exit(UNUSABLE);
-    execv(argv[0], argv);
-    _exit(UNUSABLE);
-}
 
 /* Lets it go on until it next enters or leaves a call; false if it ended. */
 static int next_stop(pid_t pid)
@@ -46,7 +36,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         return UNUSABLE;
     long calls = strtol(argv[1], NULL, 10);
-    pid_t pid = start(argv + 2);
+    pid_t pid = traced_start(argv + 2, UNUSABLE);
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
         return UNUSABLE;
     if (ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)

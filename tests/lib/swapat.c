@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "traced.h"
+
 /* <linux/ptrace.h> does not go with <sys/ptrace.h>. */
 #define GET_SYSCALL_INFO 0x420e
 struct call_info {
@@ -147,18 +149,6 @@ static int follow(pid_t first)
     return result;
 }
 
-static pid_t start(char **argv)
-{
-    pid_t pid = fork();
-
-    if (pid != 0)
-        return pid;
-    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-        _exit(UNUSABLE);
-    execv(argv[0], argv);
-    _exit(UNUSABLE);
-}
-
 int main(int argc, char **argv)
 {
     const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK |
@@ -178,7 +168,7 @@ int main(int argc, char **argv)
     }
     if (at + 1 >= argc || strcmp(argv[at], "--") != 0)
         return UNUSABLE;
-    pid_t pid = start(argv + at + 1);
+    pid_t pid = traced_start(argv + at + 1, UNUSABLE);
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
         ptrace(PTRACE_SETOPTIONS, pid, NULL, options) < 0 ||
         ptrace(PTRACE_SYSCALL, pid, NULL, NULL) < 0)

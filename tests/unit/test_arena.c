@@ -181,9 +181,32 @@ static void a_large_piece_does_not_waste_the_block_in_use(void **state)
     assert_ptr_equal(second, first + 16);
 }
 
+static void a_list_grows_and_keeps_what_it_has(void **state)
+{
+    struct arena a;
+    unsigned *list = NULL;
+    size_t room = 0;
+
+    (void)state;
+    arena_init(&a, 1024);
+    for (unsigned i = 0; i < 40; i++) {
+        list = arena_grow(&a, list, i, sizeof *list, 3, &room);
+        assert_non_null(list);
+        assert_true(room > i);
+        list[i] = i;
+    }
+    for (unsigned i = 0; i < 40; i++)
+        assert_int_equal(list[i], i);
+    assert_int_equal(room, 48);
+    assert_null(arena_grow(&a, list, room, SIZE_MAX / 4, 3, &room));
+    assert_int_equal(room, 48);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_grows_and_keeps_what_it_has),
         cmocka_unit_test(pieces_are_aligned_zeroed_and_apart),
         cmocka_unit_test(an_empty_piece_is_not_null),
         cmocka_unit_test(nothing_is_given_beyond_the_limit),
