@@ -26,6 +26,7 @@
 #define EARLY_AF_UNIX             1
 #define EARLY_SEQPACKET           5
 #define EARLY_STACK               2048
+#define EARLY_PROCESSORS          1024
 #define EARLY_LIFTED              16 /* above every descriptor of the launcher */
 
 /* The kernel jumps here (-e); the libc's own _start gets the registers as they were. */
@@ -137,6 +138,26 @@ static void write_layers(char *text, uint32_t layers)
     *text = '\0';
 }
 
+/*
+ * Onto another processor than ours, if there is one: a new task waits in the queue of its parent
+ * when all others are busy at that moment, as whoever started us still is, and would stay there
+ * until we sleep. Only the move is wanted: the mask is as before right after it.
+ */
+static void send_away(long pid)
+{
+    uint64_t mask[EARLY_PROCESSORS / 64], others[EARLY_PROCESSORS / 64];
+    unsigned here = 0;
+    long n = TRY3(__NR_sched_getaffinity, 0, sizeof mask, mask);
+
+    if (n <= 0 || TRY3(__NR_getcpu, &here, 0, 0) < 0 || here / 64 >= (size_t)n / sizeof *mask)
+        return;
+    for (size_t i = 0; i < (size_t)n / sizeof *mask; i++)
+        others[i] = mask[i];
+    others[here / 64] &= ~(UINT64_C(1) << here % 64);
+    if (TRY3(__NR_sched_setaffinity, pid, n, others) == 0) /* refused where it is the only one */
+        (void)TRY3(__NR_sched_setaffinity, pid, n, mask);
+}
+
 static void start_launcher(int image)
 {
     int status[2], lifeline[2];
@@ -149,6 +170,8 @@ static void start_launcher(int image)
     child.lifeline = lifeline[1];
     write_layers(child.layers, layers);
     long pid = sys_clone_vm(CLONE_VM | SIGCHLD, child_stack + sizeof child_stack, child_main, NULL);
+    if (pid > 0)
+        send_away(pid);
     (void)TRY1(__NR_close, status[1]);
     (void)TRY1(__NR_close, lifeline[1]);
     if (pid < 0) {
