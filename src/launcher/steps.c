@@ -51,13 +51,20 @@ static long pass_out(struct launch *l, uint32_t kind, int *fds, long n)
     return r;
 }
 
+/* Where bwrap made the network, nobody has listened yet. */
 static long step_listeners(struct launch *l)
 {
     int fds[STATUS_MAX_FDS];
-    long r = 0;
 
+    if (l->bwrapped && l->plan.proxied)
+        l->listening = listen_open(l->listeners, &l->listening_at);
+    l->object = l->listening_at;
+    long r = l->listening;
     if (l->plan.proxied)
-        r = pass_out(l, STATUS_LISTENERS, fds, listen_open(l, fds));
+        r = pass_out(l, STATUS_LISTENERS, l->listeners, r);
+    else
+        while (l->listening > 0)
+            file_close(l->listeners[--l->listening]);
     if (r >= 0 && l->plan.publishes)
         r = pass_out(l, STATUS_SOCKETS, fds, listen_sockets(l, fds));
     return r;
@@ -108,6 +115,7 @@ static const struct step steps[] = {
     { "session",    LAYER_COUNT,    step_session     },
     { "netns",      LAYER_NETNS,    netns_begin      }, /* takes its time elsewhere */
     { "keyring",    LAYER_COUNT,    step_keyring     },
+    { "bounds",     LAYER_COUNT,    caps_bound       },
     { "prepare",    LAYER_MOUNTS,   view_prepare     },
     { "streams",    LAYER_MOUNTS,   streams_confine  },
     { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
@@ -131,6 +139,7 @@ static const struct step steps[] = {
 static const struct step bwrapped_steps[] = {
     { "session",    LAYER_COUNT,    step_session     },
     { "keyring",    LAYER_COUNT,    step_keyring     },
+    { "bounds",     LAYER_COUNT,    caps_bound       },
     { "plan",       LAYER_COUNT,    plan_receive     },
     { "mounts",     LAYER_MOUNTS,   bwrapped_view    }, /* is it what was planned? */
     { "streams",    LAYER_MOUNTS,   streams_confine  },

@@ -14,17 +14,28 @@
      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |       \
      SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* Needs CAP_SETPCAP: had inside a user namespace of our own, and by root. Without it no_new_privs
- * alone sees to it that nothing comes back. */
-static long close_bounds(struct launch *l)
+static bool has_effective(unsigned cap)
 {
-    l->object = "securebits";
-    long r = SYS5(__NR_prctl, PR_SET_SECUREBITS, CAPS_BITS, 0, 0, 0);
-    if (r < 0)
-        return r;
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+    return TRY2(__NR_capget, &header, have) >= 0 && (have[0].effective & 1u << cap);
+}
+
+bool caps_may_mount(void)
+{
+    return has_effective(CAP_SYS_ADMIN);
+}
+
+/* CAP_SETPCAP: had inside a user namespace of our own, and by root. Without it no_new_privs alone
+ * sees to it that nothing comes back. */
+long caps_bound(struct launch *l)
+{
+    if (sys_skips("capabilities") || !has_effective(CAP_SETPCAP))
+        return 0;
     l->object = "bounding set";
     for (int cap = 0; cap < 64; cap++) {
-        r = TRY5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+        long r = TRY5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
         if (r == -EINVAL && cap > 0)
             break; /* the kernel knows no more */
         if (r < 0)
@@ -33,27 +44,17 @@ static long close_bounds(struct launch *l)
     return 0;
 }
 
-bool caps_may_mount(void)
-{
-    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-
-    return TRY2(__NR_capget, &header, have) >= 0 && (have[0].effective & 1u << CAP_SYS_ADMIN);
-}
-
 static long drop_all(struct launch *l)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 
-    l->object = "capabilities";
-    long r = SYS2(__NR_capget, &header, have);
-    if (r >= 0 && (have[0].permitted & 1u << CAP_SETPCAP))
-        r = close_bounds(l);
-
-    if (r < 0)
-        return r;
+    if (has_effective(CAP_SETPCAP)) {
+        l->object = "securebits";
+        long r = SYS5(__NR_prctl, PR_SET_SECUREBITS, CAPS_BITS, 0, 0, 0);
+        if (r < 0)
+            return r;
+    }
     l->object = "capabilities";
     return SYS2(__NR_capset, &header, none);
 }

@@ -90,6 +90,27 @@ static long make_dev(struct launch *l)
     return r;
 }
 
+/* The nodes and the terminals, below a /dev that is attached or, since 6.15, still detached. */
+static long furnish(struct launch *l, int dev)
+{
+    long r = 0;
+
+    for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++) {
+        l->object = dev_paths[i];
+        r = mountapi_attach_at(l->dev_nodes[i], dev, dev_names[i]);
+    }
+    l->object = r < 0 ? l->object : "/dev/pts";
+    return r < 0 ? r : mountapi_attach_at(l->devpts_fd, dev, "pts");
+}
+
+/* A /dev that only needs its place. Before 6.15 there is no copy of what has no place itself. */
+static long furnish_early(struct launch *l)
+{
+    l->dev_fd = (int)TRY3(__NR_open_tree, l->source_fd, "dev",
+                          OPEN_TREE_CLONE | SYS_O_CLOEXEC | SYS_AT_NOFOLLOW);
+    return l->dev_fd < 0 ? 0 : furnish(l, l->dev_fd);
+}
+
 /* Private since 4.7: every devpts mount is an instance of its own. */
 static long new_devpts(void)
 {
@@ -119,7 +140,8 @@ static long mount_shm(int dev, uint64_t bytes)
 
 long dev_mount(struct launch *l, const struct mount_op *op)
 {
-    long dev = mountapi_clone_at(l->source_fd, "dev");
+    const bool early = l->dev_fd >= 0;
+    long dev = early ? l->dev_fd : mountapi_clone_at(l->source_fd, "dev");
 
     if (dev < 0)
         return dev;
@@ -128,15 +150,8 @@ long dev_mount(struct launch *l, const struct mount_op *op)
         return target;
     long r = mountapi_attach((int)dev, (int)target);
     file_close((int)target);
-
-    for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++) {
-        l->object = dev_paths[i];
-        r = mountapi_attach_at(l->dev_nodes[i], (int)dev, dev_names[i]);
-    }
-    if (r >= 0) {
-        l->object = "/dev/pts";
-        r = mountapi_attach_at(l->devpts_fd, (int)dev, "pts");
-    }
+    if (r >= 0 && !early)
+        r = furnish(l, (int)dev);
     if (r >= 0) {
         l->object = "/dev/shm";
         r = mount_shm((int)dev, op->size);
@@ -252,5 +267,7 @@ long view_prepare(struct launch *l)
         r = SYS3(__NR_mkdirat, l->source_fd, MASK_DIR_NAME, 0);
     if (r >= 0)
         r = SYS4(__NR_mknodat, l->source_fd, MASK_FILE_NAME, S_IFREG, 0);
-    return r < 0 ? r : make_dev(l);
+    if (r >= 0)
+        r = make_dev(l);
+    return r < 0 ? r : furnish_early(l);
 }

@@ -45,12 +45,16 @@ struct launch {
     uint32_t umask_bits; /* the caller's; the steps work without one */
     /* Made while the plan is still being made (view_prepare): what every view has. */
     int dev_nodes[DEV_NODE_COUNT], devpts_fd, proc_fd, source_fd;
+    int dev_fd; /* /dev with all of these; -1: is made when it has its place */
 
     struct mask_teller tellers[MASK_KINDS];
     bool reads; /* they are served */
 
     int netns_helper;  /* its pid; 0: none (any more) */
-    long netns_result; /* what it leaves: a descriptor of the namespace, or -errno */
+    long netns_result; /* what it leaves: a descriptor of the namespace, or -errno; */
+    int listeners[LISTENER_COUNT];
+    long listening; /* … how many listeners, or -errno … */
+    const char *listening_at;
 
     int wrapper_fd;        /* the wrapper's program, or -1 */
     uint32_t wrapper_slot; /* where its slot lies in it */
@@ -78,8 +82,8 @@ long netns_loopback(struct launch *l);
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
 void netns_release_stack(void);
-/* The proxy's listeners on the loopback: how many, or -errno. */
-long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
+/* The proxy's listeners on the loopback of the caller: how many, or -errno of the address. */
+long listen_open(int fds[LISTENER_COUNT], const char **ret_address);
 /* Sockets that are connected to nothing yet: how many, or -errno. */
 long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT]);
 long view_prepare(struct launch *l);
@@ -112,6 +116,7 @@ long dev_close(struct launch *l); /* the host's nodes are read-only in this moun
 long proc_mount(struct launch *l, const struct mount_op *op);
 long tty_open(struct launch *l);
 long limits_apply(struct launch *l);
+long caps_bound(struct launch *l); /* what execve could give back; what there is stays */
 long caps_drop(struct launch *l);
 bool caps_may_mount(void);
 long landlock_enclose(struct launch *l); /* in pid 1, for a command that is watched */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proxy's listeners: made here, inside the new network namespace, and accepted on by the proxy
- * outside. A socket stays in the namespace that it was made in, so the proxy's process needs no
+ * The proxy's listeners: made here, inside the new network namespace, by whoever makes that one
+ * (netns.c), before it is known whether there is a proxy; accepted on by the proxy outside. A socket stays in the namespace that it was made in, so the proxy's process needs no
  * namespace of the sandbox, and the sandbox no process, socket file or route of the proxy's.
  *
  * Two ports, because programs expect them (LISTEN_HTTP, LISTEN_SOCKS; each serves both
@@ -65,7 +65,7 @@ static long give_up(const int *fds, long count, long error)
     return error;
 }
 
-long listen_open(struct launch *l, int fds[LISTENER_COUNT])
+long listen_open(int fds[LISTENER_COUNT], const char **ret_address)
 {
     static const uint16_t ports[] = { LISTEN_HTTP, LISTEN_SOCKS };
     static const int families[] = { LISTEN_V4, LISTEN_V6 };
@@ -73,7 +73,7 @@ long listen_open(struct launch *l, int fds[LISTENER_COUNT])
 
     for (unsigned f = 0; f < ARRAY_LEN(families); f++)
         for (unsigned p = 0; p < ARRAY_LEN(ports); p++) {
-            l->object = families[f] == LISTEN_V4 ? "127.0.0.1" : "::1";
+            *ret_address = families[f] == LISTEN_V4 ? "127.0.0.1" : "::1";
             long fd = open_one(families[f], ports[p]);
 
             if (families[f] == LISTEN_V6 && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL))

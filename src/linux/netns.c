@@ -55,7 +55,7 @@ long netns_loopback(struct launch *l)
     return raise_loopback(false);
 }
 
-/* The helper: touches nothing of struct launch but its own two fields. */
+/* The helper: touches nothing of struct launch but what it leaves there. */
 static void helper_main(void *arg)
 {
     struct launch *l = arg;
@@ -63,6 +63,8 @@ static void helper_main(void *arg)
 
     if (r >= 0)
         r = raise_loopback(true);
+    if (r >= 0)
+        l->listening = listen_open(l->listeners, &l->listening_at);
     l->netns_result = r;
     for (;;)
         (void)TRY1(__NR_exit, 0);
