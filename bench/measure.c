@@ -5,8 +5,8 @@
  * Start-up is timed from before vfork to after waitpid, so a sandbox's teardown counts as far as
  * its caller has to wait for it. Between two measurements there is a pause, the same for all, so
  * that what the kernel still clears away behind one (network namespaces above all) does not slow
- * the next. Each round runs every variant once, in an order that moves on by one; a neighbour's
- * burst then hits all of them alike and leaves the ratios alone.
+ * the next. Each round runs every variant once, in an order of its own: a neighbour's burst then
+ * hits all of them alike, and none always comes after the one that leaves the most behind.
  *
  * A run that does not end with status 0 makes the whole part fail: a refusal is quick, and must not
  * be taken for speed.
@@ -23,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAUSE_MS 2u
+#define PAUSE_MS           2u
+#define BENCH_MAX_VARIANTS 32
 
 int bench_fail(const char *fmt, ...)
 {
@@ -142,12 +143,31 @@ int bench_once(const struct variant *v)
     return run_once(v, &ms);
 }
 
+/* Another order of the same numbers; the same ones in every run of the program. */
+static void shuffle(unsigned *order, unsigned count, uint64_t *state)
+{
+    for (unsigned i = count; i > 1; i--) {
+        *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+        unsigned other = (unsigned)((*state >> 33) % i), moved = order[other];
+        order[other] = order[i - 1];
+        order[i - 1] = moved;
+    }
+}
+
 static int rounds_run(const struct variant *variants, unsigned count, unsigned rounds,
                       double *samples)
 {
+    unsigned order[BENCH_MAX_VARIANTS];
+    uint64_t state = 1;
+
+    if (count > ARRAY_LEN(order))
+        return bench_fail("too many variants");
+    for (unsigned i = 0; i < count; i++)
+        order[i] = i;
     for (unsigned round = 0; round < rounds + BENCH_WARM_UP; round++) {
+        shuffle(order, count, &state);
         for (unsigned i = 0; i < count; i++) {
-            unsigned which = (round + i) % count;
+            unsigned which = order[i];
             double ms = 0;
 
             if (!variants[which].args && !variants[which].call)

@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 
-#define IO_CHUNK 16384
+#define IO_CHUNK 4096 /* files are small; each page of a larger one would be touched */
 
 int io_write_all(int fd, const void *bytes, size_t len)
 {

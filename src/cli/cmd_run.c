@@ -28,6 +28,8 @@
 static const int relayed[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
 
+#define REST_AFTER_MS 250 /* without anything to do; most commands have ended by then */
+
 struct session {
     abx_process *process;
     int signals;
@@ -36,6 +38,7 @@ struct session {
     struct network_asker *network;
     struct output output;
     abx_result *result; /* once it has ended */
+    bool rests;         /* for so long that it has given back what it does not need */
 };
 
 /* This program stops as its command did; returns when somebody continues it. */
@@ -81,7 +84,12 @@ static void pump(struct session *s)
 
     if (s->terminal)
         terminal_poll(s->terminal, fds + 2);
-    if (poll(fds, 4, -1) < 0)
+    int r = poll(fds, 4, s->rests ? -1 : REST_AFTER_MS);
+    if (r == 0 && !s->rests) {
+        s->rests = true;
+        memory_give_back();
+    }
+    if (r <= 0)
         return;
     if (fds[1].revents)
         read_signals(s);
@@ -265,7 +273,6 @@ static int run_session(struct run_options *o, struct session *s)
     abx_error *err = NULL;
     abx_result *result = NULL;
 
-    memory_give_back();
     if (abx_process_tty_fd(s->process) >= 0) {
         s->terminal = &terminal;
         terminal_open(&terminal, abx_process_tty_fd(s->process));

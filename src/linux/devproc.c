@@ -163,6 +163,11 @@ long dev_mount(struct launch *l, const struct mount_op *op)
     return r;
 }
 
+static int open_sysctl(int proc, const char *path)
+{
+    return (int)TRY4(__NR_openat, proc, path, SYS_O_WRONLY | SYS_O_CLOEXEC, 0);
+}
+
 static long new_proc(void)
 {
     long fs = SYS2(__NR_fsopen, "proc", FSOPEN_CLOEXEC);
@@ -177,27 +182,24 @@ static long new_proc(void)
     return r;
 }
 
-static bool write_number(int proc, const char *path, uint64_t value)
+static bool write_number(int fd, uint64_t value)
 {
     char text[24] = "";
-    long fd = TRY4(__NR_openat, proc, path, SYS_O_WRONLY | SYS_O_CLOEXEC, 0);
 
     if (fd < 0)
         return false;
     text_append_u64(text, sizeof text, value);
-    long n = TRY3(__NR_write, fd, text, text_len(text));
-    file_close((int)fd);
-    return n > 0;
+    return TRY3(__NR_write, fd, text, text_len(text)) > 0;
 }
 
 /*
  * Numbers up to 300 are used in the first round only, so the plan adds 300 to the limit and the
  * count starts behind them: then there is no first round that allows more.
  */
-static void write_pid_max(const struct plan *p, int proc)
+static void write_pid_max(const struct launch *l)
 {
-    if (write_number(proc, "sys/kernel/pid_max", p->pid_max))
-        (void)write_number(proc, "sys/kernel/ns_last_pid", 300);
+    if (write_number(l->pid_max_fd, l->plan.pid_max))
+        (void)write_number(l->last_pid_fd, 300);
 }
 
 /*
@@ -206,20 +208,21 @@ static void write_pid_max(const struct plan *p, int proc)
  * effective uid, with its capabilities kept: they count in our own namespace and nowhere else.
  * Where the write is refused, RLIMIT_NPROC is the limit; `doctor` says which one a run gets.
  */
-static void limit_pids(const struct plan *p, int proc)
+static void limit_pids(const struct launch *l)
 {
+    const struct plan *p = &l->plan;
     const unsigned nobody = 65534;
 
     if (!p->pid_max || !(p->layers & LAYER_BIT(LAYER_LIMITS)))
         return;
     if (!p->map_all_ids) {
-        write_pid_max(p, proc);
+        write_pid_max(l);
         return;
     }
     if (TRY2(__NR_prctl, PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) < 0 ||
         TRY3(__NR_setresuid, -1, nobody, -1) < 0)
         return;
-    write_pid_max(p, proc);
+    write_pid_max(l);
     (void)TRY3(__NR_setresuid, -1, 0, -1); /* the saved uid is 0: cannot be refused */
 }
 
@@ -227,7 +230,9 @@ long proc_mount(struct launch *l, const struct mount_op *op)
 {
     int proc = l->proc_fd;
 
-    limit_pids(&l->plan, proc);
+    limit_pids(l);
+    file_close(l->pid_max_fd);
+    file_close(l->last_pid_fd);
     long r = 0;
     if (!(op->flags & MOUNT_WRITABLE))
         r = mountapi_set(proc, MOUNT_ATTR_RDONLY, false);
@@ -257,6 +262,8 @@ long view_prepare(struct launch *l)
         l->object = "/proc";
         r = new_proc();
         l->proc_fd = (int)r;
+        l->pid_max_fd = open_sysctl(l->proc_fd, "sys/kernel/pid_max"); /* or not: limit_pids */
+        l->last_pid_fd = open_sysctl(l->proc_fd, "sys/kernel/ns_last_pid");
     }
     if (r >= 0) {
         l->object = "tmpfs";
