@@ -62,7 +62,7 @@ extern struct early_launch early_launch __attribute__((visibility("hidden")));
 
 /* The child's own: it shares our memory until it executes, and we go on meanwhile. */
 static struct {
-    int image, status, lifeline;
+    int status, lifeline;
     char layers[12];
 } child;
 static _Alignas(16) char child_stack[EARLY_STACK];
@@ -98,9 +98,10 @@ static void child_main(void *arg)
     argv[3] = "";
     argv[4] = NULL;
     (void)TRY4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
+    long sealed = seal_image();
     long status = TRY3(__NR_fcntl, child.status, F_DUPFD, EARLY_LIFTED);
     long lifeline = TRY3(__NR_fcntl, child.lifeline, F_DUPFD, EARLY_LIFTED);
-    long image = TRY3(__NR_fcntl, child.image, F_DUPFD, EARLY_LIFTED);
+    long image = TRY3(__NR_fcntl, sealed, F_DUPFD, EARLY_LIFTED);
     long r = TRY3(__NR_dup3, status, LAUNCH_FD_STATUS, 0);
     if (r >= 0)
         r = TRY3(__NR_dup3, lifeline, LAUNCH_FD_LIFELINE, 0);
@@ -158,14 +159,13 @@ static void send_away(long pid)
         (void)TRY3(__NR_sched_setaffinity, pid, n, mask);
 }
 
-static void start_launcher(int image)
+static void start_launcher(void)
 {
     int status[2], lifeline[2];
     const uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
     if (!make_sockets(status, lifeline))
         return;
-    child.image = image;
     child.status = status[1];
     child.lifeline = lifeline[1];
     write_layers(child.layers, layers);
@@ -226,9 +226,5 @@ __attribute__((used)) void early_entry(const uintptr_t *stack)
         return;
     if (!options_are_usual(argv + 2) || !streams_are_plain())
         return;
-    long image = seal_image();
-    if (image < 0)
-        return;
-    start_launcher((int)image);
-    (void)TRY1(__NR_close, image);
+    start_launcher();
 }

@@ -29,52 +29,49 @@ struct mount_line {
     bool shared; /* another mount shows the same file system */
 };
 
-/* A field of mountinfo: up to the next space, with \040 and the like decoded. */
-static const char *take_field(struct arena *arena, const char **line, const char *end)
+/* A field of mountinfo: up to the next space; \040 and the like are decoded where they stand. The
+ * byte at end, which is behind the line, may be written. */
+static const char *take_field(char **line, char *end)
 {
-    const char *p = *line;
-    const char *stop = memchr(p, ' ', (size_t)(end - p));
-    size_t len = stop ? (size_t)(stop - p) : (size_t)(end - p), n = 0;
-    char *field = arena_alloc(arena, len + 1, 1);
+    char *field = *line, *to = field;
+    char *stop = memchr(field, ' ', (size_t)(end - field));
 
-    *line = stop ? stop + 1 : end;
-    for (size_t i = 0; field && i < len; i++) {
-        if (p[i] == '\\' && i + 3 < len && p[i + 1] >= '0' && p[i + 1] <= '3') {
-            field[n++] = (char)((p[i + 1] - '0') << 6 | (p[i + 2] - '0') << 3 | (p[i + 3] - '0'));
-            i += 3;
+    stop = stop ? stop : end;
+    *line = stop < end ? stop + 1 : end;
+    for (const char *p = field; p < stop; p++) {
+        if (*p == '\\' && stop - p > 3 && p[1] >= '0' && p[1] <= '3') {
+            *to++ = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
+            p += 3;
         } else {
-            field[n++] = p[i];
+            *to++ = *p;
         }
     }
+    *to = '\0';
     return field;
 }
 
-static bool parse_line(struct arena *arena, const char *line, const char *end,
-                       struct mount_line *ret)
+static bool parse_line(char *line, char *end, struct mount_line *ret)
 {
     const char *fields[5];
 
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        fields[i] = take_field(arena, &line, end);
-        if (!fields[i])
-            return false;
-    }
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        fields[i] = take_field(&line, end);
     *ret = (struct mount_line){ fields[2], fields[3], fields[4], strlen(fields[4]), false };
     return path_is_clean(ret->root) && path_is_clean(ret->point);
 }
 
-static size_t parse_mounts(struct arena *arena, const struct buf *file, struct mount_line *lines,
-                           size_t room)
+/* The kernel ends every line; what has no end is none. */
+static size_t parse_mounts(struct buf *file, struct mount_line *lines, size_t room)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < file->len && count < room;) {
-        const char *line = file->data + i;
-        const char *end = memchr(line, '\n', file->len - i);
+        char *line = file->data + i, *end = memchr(line, '\n', file->len - i);
+
         if (!end)
-            end = file->data + file->len;
+            break;
         i += (size_t)(end - line) + 1;
-        count += parse_line(arena, line, end, &lines[count]);
+        count += parse_line(line, end, &lines[count]);
     }
     return count;
 }
@@ -213,7 +210,7 @@ int32_t scan_aliases(struct scan *s)
     struct mount_line *lines = arena_alloc(s->arena, room, sizeof *lines);
     if (!lines)
         return err_nomem(s->err);
-    size_t count = parse_mounts(s->arena, &file, lines, room);
+    size_t count = parse_mounts(&file, lines, room);
     bool any;
     if (!mark_shared(s->arena, lines, count, &any))
         return err_nomem(s->err);
