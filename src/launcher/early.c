@@ -179,7 +179,7 @@ static void send_away(long pid)
 
 static void start_launcher(void)
 {
-    int status[2], lifeline[2];
+    int status[2] = { -1, -1 }, lifeline[2] = { -1, -1 };
     const uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
     if (!make_sockets(status, lifeline))
