@@ -142,7 +142,8 @@ static void write_layers(char *text, uint32_t layers)
 /*
  * Onto another processor than ours, if there is one: a new task waits in the queue of its parent
  * when all others are busy at that moment, as whoever started us still is, and would stay there
- * until we sleep. Only the move is wanted: the mask is as before right after it.
+ * until we sleep, a millisecond later. Only the move is wanted: the mask is as before right after
+ * it. (It is one of its own then: processors that are added to the machine later are not in it.)
  */
 static void send_away(long pid)
 {

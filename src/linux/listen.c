@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The proxy's listeners: made here, inside the new network namespace, by whoever makes that one
- * (netns.c), before it is known whether there is a proxy; accepted on by the proxy outside. A socket stays in the namespace that it was made in, so the proxy's process needs no
- * namespace of the sandbox, and the sandbox no process, socket file or route of the proxy's.
+ * (netns.c), before it is known whether there is a proxy; accepted on by the proxy outside. A
+ * socket stays in the namespace that it was made in, so the proxy's process needs no namespace of
+ * the sandbox, and the sandbox no process, socket file or route of the proxy's.
  *
  * Two ports, because programs expect them (LISTEN_HTTP, LISTEN_SOCKS; each serves both
  * protocols), on 127.0.0.1 and, where the kernel has IPv6, on ::1: a program that tries the one

@@ -26,7 +26,14 @@ struct mount_line {
     const char *root;   /* in the file system */
     const char *point;
     size_t point_len;
-    bool shared; /* another mount shows the same file system */
+    size_t file_system; /* the same number for all lines of one device */
+    bool shared;        /* another mount shows the same file system */
+};
+
+struct mount_table {
+    struct mount_line *lines;
+    size_t count;
+    const struct mount_line *outer; /* in a run inside another: what the outer one put there */
 };
 
 /* A field of mountinfo: up to the next space; \040 and the like are decoded where they stand. The
@@ -56,7 +63,9 @@ static bool parse_line(char *line, char *end, struct mount_line *ret)
 
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         fields[i] = take_field(&line, end);
-    *ret = (struct mount_line){ fields[2], fields[3], fields[4], strlen(fields[4]), false };
+    *ret = (struct mount_line){
+        .device = fields[2], .root = fields[3], .point = fields[4], .point_len = strlen(fields[4])
+    };
     return path_is_clean(ret->root) && path_is_clean(ret->point);
 }
 
@@ -77,14 +86,13 @@ static size_t parse_mounts(struct buf *file, struct mount_line *lines, size_t ro
 }
 
 /* The mount that path lies on: the deepest, of equals the last. */
-static const struct mount_line *mount_of(const struct mount_line *lines, size_t count,
-                                         const char *path)
+static const struct mount_line *mount_of(const struct mount_table *t, const char *path)
 {
     const struct mount_line *best = NULL;
     const size_t len = strlen(path);
 
-    for (size_t i = 0; i < count; i++) {
-        const struct mount_line *m = &lines[i];
+    for (size_t i = 0; i < t->count; i++) {
+        const struct mount_line *m = &t->lines[i];
         /* Asked for every path and mount: most are told apart by one byte. */
         if (m->point_len > len || (m->point[1] && path[m->point_len] && path[m->point_len] != '/'))
             continue;
@@ -95,10 +103,13 @@ static const struct mount_line *mount_of(const struct mount_line *lines, size_t 
 }
 
 /* a, then what of path lies below base. */
-static char *transplant(struct arena *arena, const char *a, const char *path, const char *base)
+static const char *transplant(struct arena *arena, const char *a, const char *path,
+                              const char *base)
 {
     const char *rest = base[1] ? path + strlen(base) : path;
 
+    if (!a[1] && !base[1])
+        return path; /* nearly always: it lies on the root's own file system */
     if (!rest[0] || str_eq(rest, "/"))
         return arena_strdup(arena, a);
     return arena_printf(arena, "%s%s", a[1] ? a : "", rest);
@@ -123,30 +134,20 @@ static int32_t add_alias(struct scan *s, const struct path_fact *fact, const cha
     return scan_add(s, rule, &where);
 }
 
-/* In a run inside another: what the outer one put there. All its masks are one file. */
-static bool is_of_outer_run(const struct mount_line *lines, size_t count,
-                            const struct mount_line *own)
+static int32_t aliases_of(struct scan *s, const struct mount_table *t, struct path_fact fact)
 {
-    const struct mount_line *run = inside_sandbox() ? mount_of(lines, count, "/run") : NULL;
+    const struct mount_line *own = mount_of(t, fact.path);
 
-    return run && str_eq(run->device, own->device);
-}
-
-static int32_t aliases_of(struct scan *s, const struct mount_line *lines, size_t count,
-                          struct path_fact fact)
-{
-    const struct mount_line *own = mount_of(lines, count, fact.path);
-
-    if (!own || !own->shared || is_of_outer_run(lines, count, own))
-        return ABX_OK;
+    if (!own || !own->shared || (t->outer && t->outer->file_system == own->file_system))
+        return ABX_OK; /* all masks of an outer run are one file */
     const char *inside = transplant(s->arena, own->root, fact.path, own->point);
     if (!inside)
         return err_nomem(s->err);
-    for (size_t i = 0; i < count; i++) {
-        const struct mount_line *m = &lines[i];
+    for (size_t i = 0; i < t->count; i++) {
+        const struct mount_line *m = &t->lines[i];
         int32_t r = ABX_OK;
 
-        if (m == own || !str_eq(m->device, own->device))
+        if (m == own || m->file_system != own->file_system)
             continue;
         if (path_is_beneath(inside, m->root)) {
             const char *path = transplant(s->arena, m->point, inside, m->root);
@@ -174,20 +175,26 @@ static int compare_devices(const void *left, const void *right)
     return strcmp(a->line->device, b->line->device);
 }
 
-/* False when out of memory. */
-static bool mark_shared(struct arena *arena, struct mount_line *lines, size_t count, bool *ret_any)
+/* Numbers the file systems. False when out of memory. */
+static bool mark_shared(struct arena *arena, const struct mount_table *t, bool *ret_any)
 {
-    struct line_ref *sorted = arena_alloc(arena, count, sizeof *sorted);
+    struct line_ref *sorted = arena_alloc(arena, t->count, sizeof *sorted);
 
     if (!sorted)
         return false;
-    for (size_t i = 0; i < count; i++)
-        sorted[i].line = &lines[i];
-    qsort(sorted, count, sizeof *sorted, compare_devices);
+    for (size_t i = 0; i < t->count; i++)
+        sorted[i].line = &t->lines[i];
+    qsort(sorted, t->count, sizeof *sorted, compare_devices);
     *ret_any = false;
-    for (size_t i = 1; i < count; i++)
-        if (compare_devices(&sorted[i - 1], &sorted[i]) == 0)
-            *ret_any = sorted[i - 1].line->shared = sorted[i].line->shared = true;
+    for (size_t i = 1; i < t->count; i++) {
+        struct mount_line *before = sorted[i - 1].line, *line = sorted[i].line;
+
+        line->file_system = before->file_system + 1;
+        if (compare_devices(&sorted[i - 1], &sorted[i]) != 0)
+            continue;
+        line->file_system = before->file_system;
+        *ret_any = before->shared = line->shared = true;
+    }
     return true;
 }
 
@@ -207,18 +214,19 @@ int32_t scan_aliases(struct scan *s)
     for (size_t i = 0; i < file.len; i++)
         room += file.data[i] == '\n';
     room = MIN_OF(room, ALIAS_MAX_MOUNTS);
-    struct mount_line *lines = arena_alloc(s->arena, room, sizeof *lines);
-    if (!lines)
+    struct mount_table table = { .lines = arena_alloc(s->arena, room, sizeof *table.lines) };
+    if (!table.lines)
         return err_nomem(s->err);
-    size_t count = parse_mounts(&file, lines, room);
+    table.count = parse_mounts(&file, table.lines, room);
     bool any;
-    if (!mark_shared(s->arena, lines, count, &any))
+    if (!mark_shared(s->arena, &table, &any))
         return err_nomem(s->err);
+    table.outer = any && inside_sandbox() ? mount_of(&table, "/run") : NULL;
     for (size_t i = 0; any && i < facts; i++) {
         const struct path_fact *f = &s->paths[i];
         if (f->rule->access == ACCESS_RW || !f->exists)
             continue;
-        int32_t r = aliases_of(s, lines, count, *f);
+        int32_t r = aliases_of(s, &table, *f);
         if (r != ABX_OK)
             return r;
     }

@@ -85,6 +85,15 @@ load ../lib/e2e
     untouched
 }
 
+@test "the command may use the processors of its caller, and no others" {
+    local mine first
+    mine=$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)
+    first=${mine%%[,-]*}
+    [ "$(inside 'sed -n "s/^Cpus_allowed_list:\t//p" /proc/self/status')" = "$mine" ]
+    taskset -cp "$first" "$BASHPID" >/dev/null
+    [ "$(inside 'sed -n "s/^Cpus_allowed_list:\t//p" /proc/self/status')" = "$first" ]
+}
+
 @test "a daemon that left everything behind is dead when the run returns" {
     allowed daemon 1 "$W/late"
     box -c "$PAYLOAD daemon 1 $W/late; setsid sh -c 'sleep 1; touch late' & (sleep 1; touch late) & :"
