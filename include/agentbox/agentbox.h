@@ -390,9 +390,10 @@ ABX_API void abx_command_cancel(abx_command *command);
 ABX_API int32_t abx_manager_wrap(abx_manager *manager, abx_command *command, abx_error **err);
 
 /*
- * What would be enforced. format is "text", "json", "bwrap": a command that shows the same files by
- * bubblewrap, for a shell, or "seatbelt": the profile that macOS would enforce for the same policy
- * and tree. The command must be wrapped.
+ * What would be enforced. format is "text" or "json": with the back end that a run would have here,
+ * for which the host is tried; "bwrap": a command that shows the same files by bubblewrap, for a
+ * shell; or "seatbelt": the profile that macOS would enforce for the same policy and tree. The
+ * command must be wrapped.
  */
 ABX_API int32_t abx_command_plan(const abx_command *command, const char *format, char **ret_text,
                                  abx_error **err);

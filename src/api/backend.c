@@ -132,12 +132,15 @@ void command_hint_closed(abx_command *c, const struct status_msg *refusal, abx_e
     hint_cause(refusal, err);
     if (!c->policy->strict || c->policy->backend != CHOICE_AUTO || probe_landlock_abi() < 1)
         return;
-    const bool bwrap = command_would_lack(c, &lost);
-    if (!bwrap)
-        (void)find_shortfalls(c, &lost);
-    (void)buf_printf(&text, "%s%s--set fallbackPolicy=warn runs with %s, and then: %s",
-                     abx_error_hint(*err), abx_error_hint(*err)[0] ? "; " : "",
-                     bwrap ? "bubblewrap" : "Landlock alone", lost.data ? lost.data : "");
+    const char *how = "with bubblewrap, and then: ";
+    if (!command_would_lack(c, &lost)) {
+        const bool cut = command_would_cut(c, &lost);
+        how = cut ? "without:" : "with Landlock alone, and then: ";
+        if (!cut)
+            (void)find_shortfalls(c, &lost);
+    }
+    (void)buf_printf(&text, "%s%s--set fallbackPolicy=warn runs %s%s", abx_error_hint(*err),
+                     abx_error_hint(*err)[0] ? "; " : "", how, lost.data ? lost.data : "");
     if (!text.failed && !lost.failed)
         err_hint(err, "%s", text.data);
 }

@@ -94,15 +94,20 @@ void command_tell_bwrap(const abx_command *c)
         tell(c, c->shortfalls);
 }
 
+bool command_bwrap_works(abx_command *c)
+{
+    char *said = bwrap_try(&c->bwrap, &c->manager->image);
+    const bool works = !said;
+
+    free(said);
+    return works;
+}
+
 /* The host's own reason may have come before bubblewrap could show that it is refused as well. */
 bool command_bwrap_fails(abx_command *c, const struct run *run)
 {
-    if (c->backend != BACKEND_BWRAP || (run->failed && run->failure.err != ECANCELED))
-        return false;
-    char *said = bwrap_try(&c->bwrap, &c->manager->image);
-    const bool fails = said != NULL;
-    free(said);
-    return fails;
+    return c->backend == BACKEND_BWRAP && !(run->failed && run->failure.err != ECANCELED) &&
+           !command_bwrap_works(c);
 }
 
 int32_t command_choose_bwrap(abx_command *c, abx_error **err)

@@ -288,6 +288,17 @@ static int32_t print_profile(const abx_command *c, struct buf *b, abx_error **er
     return seatbelt_compile(c->policy, c->facts, &request, &arena, b, err);
 }
 
+/* With the back end and the layers that a run would have here. */
+static int32_t print_plan(const abx_command *c, const char *format, struct buf *b, abx_error **err)
+{
+    const struct plan *plan;
+    _arena_ struct arena arena;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    int32_t code = command_foresee(c, &arena, &plan, err);
+    return code == ABX_OK ? plan_dump(plan, format, b, err) : code;
+}
+
 int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_text, abx_error **err)
 {
     int32_t code = check_wrapped(c, "print the plan", err);
@@ -303,7 +314,7 @@ int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_te
     else if (str_eq(format, "bwrap"))
         code = bwrap_print(c->plan, (const char *const *)environ, &b, err);
     else
-        code = plan_dump(c->plan, format, &b, err);
+        code = print_plan(c, format, &b, err);
     if (code != ABX_OK)
         return code;
     char *text = buf_take(&b);

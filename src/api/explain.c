@@ -64,22 +64,33 @@ static const char *find_program(const abx_command *c, const char *name, struct a
     return name;
 }
 
-/* Root has no override inside: its bits count. */
-bool host_allows(const char *path, int mode)
+static bool bits_allow(const struct stat *st, int mode)
 {
     gid_t groups[256];
+    bool in_group = st->st_gid == getegid();
+    const int count = getgroups((int)ARRAY_LEN(groups), groups);
+
+    for (int i = 0; i < count; i++)
+        in_group = in_group || groups[i] == st->st_gid;
+    unsigned bits = st->st_uid == 0 ? st->st_mode >> 6 : in_group ? st->st_mode >> 3 : st->st_mode;
+    return (bits & (unsigned)mode) == (unsigned)mode;
+}
+
+/* Root has no override inside: its bits count, and those of the directories on the way. */
+bool host_allows(const char *path, int mode)
+{
+    char part[4096];
     struct stat st;
 
     if (geteuid() != 0)
         return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
-    if (stat(path, &st) < 0)
-        return true;
-    bool in_group = st.st_gid == getegid();
-    int count = getgroups((int)ARRAY_LEN(groups), groups);
-    for (int i = 0; i < count; i++)
-        in_group = in_group || groups[i] == st.st_gid;
-    unsigned bits = st.st_uid == 0 ? st.st_mode >> 6 : in_group ? st.st_mode >> 3 : st.st_mode;
-    return (bits & (unsigned)mode) == (unsigned)mode;
+    for (size_t i = 1; path[0] == '/' && i < sizeof part && path[i]; i++) {
+        part[i - 1] = path[i - 1];
+        part[i] = '\0';
+        if (path[i] == '/' && stat(part, &st) == 0 && !bits_allow(&st, X_OK))
+            return false;
+    }
+    return stat(path, &st) < 0 || bits_allow(&st, mode);
 }
 
 /* Tried, because no question tells what the Landlock rules of those around are. */
@@ -116,6 +127,19 @@ static bool is_kept_by_outer(const struct explain_context *context, const struct
     return true;
 }
 
+static void refuse_by_host(struct explain_answer *says, const char *note)
+{
+    *says = (struct explain_answer){
+        .allowed = false,
+        .rule = "permissions",
+        .origin = "host",
+        .source = "",
+        .grant = "",
+        .grant_path = "",
+        .note = note,
+    };
+}
+
 /* The host's permissions are no rule of ours, but the answer must be what the kernel will say. */
 static void add_permissions(const struct explain_context *context, const struct resolved *where,
                             int mode, struct explain_answer *says)
@@ -125,15 +149,11 @@ static void add_permissions(const struct explain_context *context, const struct 
     if (!says->allowed || !path || view_access(&context->view, where->path) == ACCESS_EXCLUDE ||
         host_allows(path, where->exists ? mode : W_OK | X_OK) || (!where->exists && mode != W_OK))
         return;
-    *says = (struct explain_answer){
-        .allowed = false,
-        .rule = "permissions",
-        .origin = "host",
-        .source = "",
-        .grant = "",
-        .grant_path = "",
-        .note = "the file's own permissions do not allow it to you, inside or outside",
-    };
+    refuse_by_host(says,
+                   geteuid() == 0
+                       ? "root has no power over permissions inside: those of the file, or of a "
+                         "directory above it, do not allow it"
+                       : "the file's own permissions do not allow it to you, inside or outside");
 }
 
 /*
@@ -227,6 +247,8 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
             "about what one of them may lead to";
     else if (r == ABX_OK && exec && a->says.allowed && !where.exists && !where.denied)
         a->says.note = "there is no such program yet";
+    else if (r == ABX_OK && where.denied && a->says.allowed)
+        refuse_by_host(&a->says, "you may not enter it, inside or outside");
     else if (r == ABX_OK && where.denied)
         a->says.note = "you may not enter it, so the answer is about this directory";
     else if (r == ABX_OK)

@@ -216,6 +216,8 @@ bool command_would_lack(abx_command *c, struct buf *text);
 void command_tell_bwrap(const abx_command *c);
 /* The start failed on the host's side: whether bubblewrap would be refused anyway. */
 bool command_bwrap_fails(abx_command *c, const struct run *run);
+/* It is the back end; tried now. */
+bool command_bwrap_works(abx_command *c);
 uint32_t command_layers(const abx_command *c);
 int32_t command_finish_plan(abx_command *c, struct plan *plan, struct arena *arena,
                             abx_error **err);
@@ -223,6 +225,15 @@ void backend_notice(const abx_command *c);
 /* Before placeholders are made: their registry is there, and the plan hides it. */
 int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err);
 bool command_wants_tty(const abx_command *c);
+
+/* ---- reduce.c: a plan on a host that has not every layer ---- */
+/* After a start that failed (closed: on the host's side): true if there is less to try. */
+bool command_reduce(abx_command *c, bool closed, struct arena *arena);
+/* Whether "warn" would run with a view, but without some layers; their names, each after a ' '. */
+bool command_would_cut(abx_command *c, struct buf *text);
+/* The plan that a run would have, by what this host has now; or the command's, `refused`. */
+int32_t command_foresee(const abx_command *c, struct arena *arena, const struct plan **ret,
+                        abx_error **err);
 
 /* ---- layers.c: a configuration as layers ---- */
 int32_t config_copy(const abx_config *config, abx_config **ret, abx_error **err);

@@ -58,6 +58,17 @@ static int32_t spawn(const char *program, int life, int control, pid_t *ret_pid,
     return code;
 }
 
+/*
+ * As the role does for itself (net/role.c), for one that is stopped before it gets there. The pipe
+ * is the role's from now on, so its number is nobody else's as long as this counts. Without it only
+ * such a role stays; between its birth and this call, only if we are killed there.
+ */
+static void tie_to_us(int life, pid_t pid)
+{
+    (void)(fcntl(life, F_SETOWN, pid) == 0 && fcntl(life, F_SETSIG, SIGKILL) == 0 &&
+           fcntl(life, F_SETFL, O_ASYNC) == 0);
+}
+
 int32_t role_start(const char *program, struct role_process *ret, int *ret_control, abx_error **err)
 {
     int pair[2], pipe[2];
@@ -72,6 +83,7 @@ int32_t role_start(const char *program, struct role_process *ret, int *ret_contr
     int32_t code = spawn(program, life, theirs, &role.pid, err);
     if (code != ABX_OK)
         return code;
+    tie_to_us(life, role.pid);
     role.pidfd = (int)syscall(SYS_pidfd_open, role.pid, 0);
     if (role.pidfd < 0) {
         code = err_sys(err, ABX_E_PROXY, -errno, "watch the network proxy");

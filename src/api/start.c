@@ -8,9 +8,7 @@
  * Three things make a second attempt. The tree changed between planning and mounting (another run's
  * placeholders came or went): the plan is made anew. Our own namespaces are refused: those of
  * bubblewrap are tried (bwrap.c). A layer is missing on this host while fallbackPolicy is "warn":
- * the host is probed, and where it has no view of files for us, the plan is made anew for Landlock
- * alone (backend.c), otherwise cut down to what there is. Under "strict" a missing layer is the
- * end.
+ * there is less (reduce.c). Under "strict" a missing layer is the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +24,6 @@
 #include "plan/protocol.h"
 #include "plan/shortfalls.h"
 #include "probe/state.h"
-#include "run/probe.h"
 
 #define START_ATTEMPTS       5
 #define START_ATTEMPTS_BWRAP 20 /* it goes by names, and takes longer */
@@ -82,67 +79,6 @@ static int most_attempts(const abx_command *c)
 static bool early_is_void(struct run *run)
 {
     return run->early && !run->started && !run->failed && !run_canceled(run);
-}
-
-/* What a layer's absence takes along. */
-static uint32_t available_layers(const struct probe_facts *facts)
-{
-    uint32_t bits = probe_layers(facts);
-    const uint32_t in_userns = LAYER_BIT(LAYER_MOUNTS) | LAYER_BIT(LAYER_PIDNS) |
-                               LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_IPCNS) |
-                               LAYER_BIT(LAYER_UTSNS) | LAYER_BIT(LAYER_CGROUPNS);
-
-    if (!(bits & LAYER_BIT(LAYER_USERNS)))
-        bits &= ~in_userns;
-    if (!(bits & LAYER_BIT(LAYER_MOUNTS)) || !(bits & LAYER_BIT(LAYER_PIDNS)))
-        bits &= ~(LAYER_BIT(LAYER_MOUNTS) | LAYER_BIT(LAYER_PIDNS));
-    return bits;
-}
-
-/* The plan without the layers that are not available; false: nothing is gained. */
-static bool cut_down(abx_command *c, uint32_t layers)
-{
-    char text[256] = "the sandbox is incomplete on this host; missing:";
-
-    struct plan *less = arena_alloc(&c->arena, 1, sizeof *less);
-    if (!less)
-        return false;
-    *less = *c->plan;
-    less->layers = layers;
-    if ((less->required & ~layers) & LAYER_BIT(LAYER_NETNS))
-        plan_go_offline(c->policy, less);
-    for (uint32_t i = 0; i < LAYER_COUNT; i++) {
-        size_t used = strlen(text);
-        if ((less->required & ~layers) & LAYER_BIT(i))
-            (void)snprintf(text + used, sizeof text - used, " %s", layer_names[i]);
-    }
-    manager_notice(c->manager, ABX_NOTICE_WARNING, text);
-    c->plan = less;
-    return true;
-}
-
-/* fallbackPolicy warn: true if there is less to try. */
-static bool reduce_plan(abx_command *c, bool closed, struct arena *arena)
-{
-    const char *const *dirs = c->plan ? state_directories(arena, c->facts->home) : NULL;
-    struct probe_facts facts;
-
-    if (c->policy->strict || !dirs)
-        return false;
-    /* Tried now: what was learnt earlier does not explain a failure of this moment. */
-    if (probe_host(&c->manager->image, dirs, true, &facts, NULL) != ABX_OK)
-        return false;
-    uint32_t layers = available_layers(&facts);
-    if (c->backend == BACKEND_BWRAP && !closed) /* which has these for us */
-        layers |= LAYER_BIT(LAYER_LANDLOCK) - 1;
-    layers &= c->plan->layers;
-    if (layers == c->plan->layers)
-        return false;
-    if (layers & LAYER_BIT(LAYER_MOUNTS))
-        return cut_down(c, layers);
-    /* Something must stand around the files. */
-    return c->policy->backend == CHOICE_AUTO && (layers & LAYER_BIT(LAYER_LANDLOCK)) &&
-           command_choose_landlock(c, NULL) == ABX_OK;
 }
 
 /* Whether the first step into a sandbox of our own was refused; by the host, not by us. */
@@ -305,7 +241,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
         }
         if (closed && try_bwrap(c, &native, &why))
             continue;
-        if (code == ABX_E_SANDBOX && !reduced && reduce_plan(c, closed, &arena)) {
+        if (code == ABX_E_SANDBOX && !reduced && command_reduce(c, closed, &arena)) {
             reduced = true;
             continue;
         }

@@ -108,6 +108,69 @@ int cli_misuse(const char *hint, const char *fmt, ...)
     return EXIT_AGENTBOX;
 }
 
+/* ---- options that are not known ---- */
+
+static bool has_option(const struct cli_command *command, const char *name, size_t len)
+{
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct opt_spec *spec = &command->options[i];
+
+        if (spec->long_name && spec->help && strlen(spec->long_name) == len &&
+            memcmp(spec->long_name, name, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The command's option for what was tried, or NULL. */
+static const char *find_instead(const struct cli_command *command, const char *name, size_t len)
+{
+    static const char *const rows[][2] = {
+#define INSTEAD(tried, option) { tried, option },
+#include "cli/instead.def"
+#undef INSTEAD
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (strlen(rows[i][0]) == len && memcmp(rows[i][0], name, len) == 0 &&
+            has_option(command, rows[i][1], strlen(rows[i][1])))
+            return rows[i][1];
+    return NULL;
+}
+
+/* The first command that has it, or NULL. */
+static const char *find_owner(const char *name, size_t len)
+{
+    size_t count;
+    const struct cli_command *all = cli_commands(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (has_option(&all[i], name, len))
+            return all[i].name;
+    return NULL;
+}
+
+/* What was perhaps meant, or whose option it is; otherwise the hint stays. */
+static void hint_unknown(const struct cli_command *command, const struct opt *o, char *hint,
+                         size_t size)
+{
+    const bool is_long = str_eq(o->dashes, "--");
+    const char *owner = is_long ? find_owner(o->name, o->name_len) : NULL;
+    const char *instead = is_long ? find_instead(command, o->name, o->name_len) : NULL;
+    const int len = (int)o->name_len;
+
+    if (instead && owner)
+        (void)snprintf(hint, size, "--%.*s is an option of `agentbox %s`; for `%s` use --%s", len,
+                       o->name, owner, command->name, instead);
+    else if (instead || o->nearest)
+        (void)snprintf(hint, size, "did you mean --%s?", instead ? instead : o->nearest);
+    else if (owner)
+        (void)snprintf(hint, size,
+                       "--%.*s is an option of `agentbox %s`; `agentbox %s --help` lists those of "
+                       "`%s`",
+                       len, o->name, owner, command->name, command->name);
+}
+
 int cli_bad_option(const struct cli_command *command, const struct opt *o, int problem)
 {
     char hint[160];
@@ -121,8 +184,7 @@ int cli_bad_option(const struct cli_command *command, const struct opt *o, int p
         return cli_misuse(hint, "option %s%.*s takes no value", o->dashes, len, o->name);
     if (problem == OPT_OPERAND)
         return cli_misuse(hint, "'%s' is not expected here", o->value);
-    if (o->nearest)
-        (void)snprintf(hint, sizeof hint, "did you mean --%s?", o->nearest);
+    hint_unknown(command, o, hint, sizeof hint);
     return cli_misuse(hint, "option %s%.*s is not known", o->dashes, len, o->name);
 }
 

@@ -151,7 +151,8 @@ static void text_header(const struct plan *p, struct buf *b)
     }
     (void)buf_puts(b, "\nin: ");
     put_escaped(b, p->cwd);
-    (void)buf_printf(b, "\nback end: %s\nlayers:", plan_backend_name(p->backend));
+    (void)buf_printf(b, "\nback end: %s%s\nlayers:", plan_backend_name(p->backend),
+                     p->refused ? ", which this host refuses: `agentbox doctor` says why" : "");
     for (uint32_t i = 0; i < LAYER_NAME_COUNT; i++)
         if (p->required & LAYER_BIT(i))
             (void)buf_printf(b, " %s%s", plan_layer_name(i),
@@ -322,6 +323,7 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_pair_str(&j, "cwd", p->cwd);
     json_pair_str(&j, "path", p->path);
     json_pair_str(&j, "backend", plan_backend_name(p->backend));
+    json_pair_bool(&j, "refused", p->refused);
     json_layers(&j, "layers", p->layers);
     json_layers(&j, "required", p->required);
     json_pair_uint(&j, "uid", p->uid);

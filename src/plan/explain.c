@@ -318,6 +318,8 @@ static const char *denial_note(const struct question *q, const char *first)
                                 q->path->making == EXPLAIN_ANYTHING ? " (a file: touch)" : "");
         if (refusal && path_is_beneath(q->path->path, q->context->facts->cwd))
             return arena_printf(q->arena, "%s, and so it is not made writable by itself", refusal);
+        if (q->operation == EXPLAIN_WRITE && !q->path->exists && !grant_path(q))
+            return "what does not exist cannot be granted, and a run makes nothing in /";
         return "what no rule names can be read, not written";
     case EFFECT_HELD:
         return "it does not exist, and the run cannot create it";

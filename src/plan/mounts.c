@@ -50,30 +50,15 @@ struct walk {
     size_t mounted_count, mounted_room, held_count, held_room;
 };
 
-/* Room for one more item in a growing array of the arena. */
-static void *grow(struct walk *w, void *items, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return items;
-
-    size_t wanted = *room ? 2 * *room : 32;
-    void *grown = arena_alloc(w->arena, wanted, size);
-
-    if (!grown) {
-        w->failed = true;
-        return NULL;
-    }
-    if (items)
-        memcpy(grown, items, count * size);
-    *room = wanted;
-    return grown;
-}
-
+/* Room for one more in a list of the walk; false: no memory, and it is noted. */
 #define GROW(w, items, count, room)                                                                \
     ({                                                                                             \
-        void *grown_ = grow(w, (w)->items, (w)->count, &(w)->room, sizeof *(w)->items);            \
+        void *grown_ = arena_grow((w)->arena, (w)->items, (w)->count, sizeof *(w)->items, 32,      \
+                                  &(w)->room);                                                     \
         if (grown_)                                                                                \
             (w)->items = grown_;                                                                   \
+        else                                                                                       \
+            (w)->failed = true;                                                                    \
         grown_ != NULL;                                                                            \
     })
 

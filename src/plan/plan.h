@@ -148,7 +148,8 @@ struct plan_hold {
 struct plan {
     uint32_t layers;    /* bits: what to apply */
     uint32_t required;  /* bits: what the policy asks for; `sandboxed` means layers == required */
-    uint32_t backend;   /* enum plan_backend; for the host only */
+    uint32_t backend;   /* enum plan_backend; for the host only, as is … */
+    uint32_t refused;   /* 1: … that this host cannot have it: it is printed, never run */
     uint32_t test_skip; /* test builds: layers that pretend to be applied */
 
     uint32_t tty; /* 1: a new terminal for the command, master passed out */

@@ -4,7 +4,8 @@
  * can be ended from any thread. How messages come and what the end of the launcher means is known
  * to run.c and run_darwin.c (run_read_message, run_on_gone).
  *
- * run_pump never waits for a run that has ended, nor for one of which nobody is left.
+ * run_pump never waits for a run that has ended. A launcher that speaks no more, and that no pidfd
+ * watches, is looked for now and then.
  */
 #include "run/run.h"
 
@@ -14,6 +15,8 @@
 #include <time.h>
 
 #include "base/err.h"
+
+#define LOOK_MS 10
 
 int64_t run_now_ns(void)
 {
@@ -72,6 +75,12 @@ static void on_gone(struct run *r)
     run_drain(r);
 }
 
+/* No descriptor will tell that the launcher is gone. */
+static bool is_unwatched(const struct run *r)
+{
+    return r->pidfd < 0 && r->status_fd < 0;
+}
+
 int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
 {
     struct pollfd fds[5] = {
@@ -82,9 +91,11 @@ int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
 
     if (run_ended(r))
         return ABX_OK;
-    if (r->pidfd < 0 && r->status_fd < 0) { /* nobody is left to wait for */
+    if (is_unwatched(r)) {
         on_gone(r);
-        return ABX_OK;
+        if (run_ended(r))
+            return ABX_OK;
+        timeout_ms = timeout_ms < 0 ? LOOK_MS : MIN_OF(timeout_ms, LOOK_MS);
     }
     if (poll(fds, 5, timeout_ms) < 0 && errno != EINTR)
         return err_sys(err, ABX_E_IO, -errno, "wait for the sandbox");
@@ -94,7 +105,7 @@ int32_t run_pump(struct run *r, int timeout_ms, abx_error **err)
     for (int i = 1; i < 3; i++)
         if (fds[i].revents)
             (void)stream_read(&r->streams[i]);
-    if (fds[3].revents || (r->pidfd < 0 && r->status_fd < 0))
+    if (fds[3].revents || is_unwatched(r))
         on_gone(r);
     return ABX_OK;
 }

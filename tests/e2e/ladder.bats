@@ -128,6 +128,7 @@ refusal_or_bwrap() {
 @test "without a network namespace a run is refused; under warn there is no network instead" {
     rung netns=EPERM
     clear_refusal
+    [[ $output == *"fallbackPolicy=warn runs without: netns" ]]
     serve
     run box --set fallbackPolicy=warn --network blocked --result "$X/result" -- python3 -c "
 import socket
@@ -184,6 +185,37 @@ print(r["backend"], r["monitor"])' "$X/result")
         }
         whole
     done
+}
+
+# Under "strict", where a run is refused, plan says so; under "warn" layers go, and plan names those that stay.
+@test "the back end and the layers that plan names are those of a run" {
+    local rungs policy backend ran
+    for rungs in clone3=ENOSYS mount_setattr=ENOSYS userns=EPERM netns=EPERM landlock=0 pidfd_open=ENOSYS; do
+        for policy in strict warn; do
+            for backend in auto native bwrap; do
+                rung "$rungs"
+                rm -f "$X/result"
+                run box --backend "$backend" --set fallbackPolicy="$policy" --result "$X/result" -- true
+                echo "$policy $backend: $output"
+                ran=$status
+                run --separate-stderr as_who "$BOX" plan --format json --backend "$backend" \
+                    --set fallbackPolicy="$policy" -- true
+                echo "$stderr"
+                # A back end that was asked for and cannot promise everything is refused by both.
+                [ "$status" -eq 0 ] || { [ "$status" -eq "$ran" ] && continue; }
+                run -0 python3 -c 'import json, os, sys
+plan, (path, ran) = json.loads(sys.argv[1]), sys.argv[2:]
+assert plan["refused"] == (ran != "0"), (ran, plan["refused"], plan["backend"])
+if ran == "0":
+    result = json.load(open(path))
+    assert plan["backend"] == result["backend"], (plan["backend"], result["backend"])
+    assert sorted(plan["layers"]) == sorted(result["enforced"]), (plan["layers"], result["enforced"])' \
+                    "$output" "$X/result" "$ran"
+            done
+        done
+    done
+    run -0 as_who "$BOX" plan -- true
+    [[ $output == *"back end: native, which this host refuses: "*doctor* ]]
 }
 
 # Rungs | layer that is missing or limited | what that costs | what to do | back end, or any

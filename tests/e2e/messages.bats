@@ -95,6 +95,13 @@ ends() {
 @test "a name that is not known: the nearest one, or the one that begins like that" {
     says "option --allow is not known" 'did you mean --allow-domain?' run --allow example.com -- true
     says "option --un is not known" '`agentbox run --help`' run --un x -- true
+    says "option --agent is not known" '--agent is an option of `agentbox init`; for `run` use --profile' run --agent claude -- true
+    says "option --profile is not known" '--profile is an option of `agentbox run`; for `init` use --agent' init --profile claude
+    says "option --rw is not known" '--rw is an option of `agentbox run`; `agentbox proxy --help` lists those of `proxy`' proxy --rw x
+    says "option --format is not known" '--format is an option of `agentbox run`; for `doctor` use --json' doctor --format json
+    says "option --ro-bind is not known" 'did you mean --ro?' run --ro-bind / / -- true
+    says "option --nothing-like-it is not known" '`agentbox log --help` lists the options' log --nothing-like-it
+    says "option -o is not known" '`agentbox run --help` lists the options' run -o x -- true
     says "unknown key 'network'" 'it is a group: write network.KEY;' run --set network=blocked -- true
     says "unknown key 'commands.rm'" 'its entries are values: commands=rm=VALUE' run --set commands.rm=false -- true
     says "unknown key 'environment.set.A'" 'its entries are values: environment.set=A=VALUE' run --set environment.set.A=1 -- true

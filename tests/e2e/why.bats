@@ -175,6 +175,19 @@ grant_works() {
     [[ $output = *"exec $W/env"* ]]
 }
 
+@test "what permissions close to whoever asks is denied, also by a directory above" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can make such a directory"
+    mkdir "$O/closed"
+    echo x >"$O/closed/f"
+    chmod 644 "$O/closed/f"
+    chmod 700 "$O/closed"
+    if [ "$WHO" = root ]; then chown 1001:1001 "$O/closed"; else chown 0:0 "$O/closed"; fi
+    agree read "$O/closed/f" "$O/closed"
+    [ "$(field rule)" = permissions ]
+    run as_who "$BOX" why -C "$W" --rw /new write /new
+    [[ $output == *"note:   what does not exist cannot be granted, and a run makes nothing in /"* ]]
+}
+
 @test "of what lies in a process no more is said than is known" {
     run as_who "$BOX" why -C "$W" read /proc/1/root/etc/passwd
     [[ $output = *"read /proc/1"*"note:"*"the run's own processes"* ]]
