@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import threading
 import time
 
 MIRROR = "http://deb.debian.org/debian"
@@ -61,7 +62,7 @@ class Archive:
 
     def write(self, name, text):
         """In one step: somebody else may be reading it."""
-        new = self.home / f"{name}.{os.getpid()}"
+        new = self.home / f"{name}.{os.getpid()}.{threading.get_native_id()}"
         new.write_text(text)
         new.rename(self.home / name)
 
