@@ -13,6 +13,7 @@
 #include <linux/fcntl.h>
 #include <linux/memfd.h>
 #include <linux/sched.h>
+#include <linux/time_types.h>
 
 #include "linux/sys.h"
 #include "plan/early.h"
@@ -27,7 +28,8 @@
 #define EARLY_SEQPACKET           5
 #define EARLY_STACK               2048
 #define EARLY_PROCESSORS          1024
-#define EARLY_LIFTED              16 /* above every descriptor of the launcher */
+#define EARLY_PAUSE               50000 /* ns */
+#define EARLY_LIFTED              16    /* above every descriptor of the launcher */
 
 /* The kernel jumps here (-e); the libc's own _start gets the registers as they were. */
 #if defined(__x86_64__)
@@ -64,6 +66,8 @@ extern struct early_launch early_launch __attribute__((visibility("hidden")));
 static struct {
     int status, lifeline;
     char layers[12];
+    long parent;
+    bool settled; /* the parent has moved it, or not, and has nothing to do with it any more */
 } child;
 static _Alignas(16) char child_stack[EARLY_STACK];
 
@@ -82,6 +86,18 @@ static long seal_image(void)
         return fd;
     (void)TRY1(__NR_close, fd);
     return -EIO;
+}
+
+/*
+ * In the child: until its processors are those of its parent again, nothing is started that would
+ * keep the fewer ones for good. It is over by now, unless the parent was made to wait, or ended.
+ */
+static void await_settled(void)
+{
+    const struct __kernel_timespec pause = { .tv_nsec = EARLY_PAUSE };
+
+    while (!__atomic_load_n(&child.settled, __ATOMIC_ACQUIRE) && TRY0(__NR_getppid) == child.parent)
+        (void)TRY2(__NR_nanosleep, &pause, 0);
 }
 
 /* In the child: what run/spawn.c gives; the keeper itself sees to the signals' actions. If it
@@ -107,6 +123,7 @@ static void child_main(void *arg)
         r = TRY3(__NR_dup3, lifeline, LAUNCH_FD_LIFELINE, 0);
     if (r >= 0)
         r = TRY3(__NR_close_range, LAUNCH_FD_LIFELINE + 1, ~0u, EARLY_CLOSE_RANGE_CLOEXEC);
+    await_settled();
     if (r >= 0)
         (void)TRY5(__NR_execveat, image, "", argv, envp, SYS_AT_EMPTY_PATH);
     for (;;)
@@ -162,7 +179,7 @@ static void send_away(long pid)
 
 static void start_launcher(void)
 {
-    int status[2], lifeline[2];
+    int status[2] = { -1, -1 }, lifeline[2] = { -1, -1 };
     const uint32_t layers = LAYER_BIT(LAYER_COUNT) - 1;
 
     if (!make_sockets(status, lifeline))
@@ -170,9 +187,11 @@ static void start_launcher(void)
     child.status = status[1];
     child.lifeline = lifeline[1];
     write_layers(child.layers, layers);
+    child.parent = TRY0(__NR_getpid);
     long pid = sys_clone_vm(CLONE_VM | SIGCHLD, child_stack + sizeof child_stack, child_main, NULL);
     if (pid > 0)
         send_away(pid);
+    __atomic_store_n(&child.settled, true, __ATOMIC_RELEASE);
     (void)TRY1(__NR_close, status[1]);
     (void)TRY1(__NR_close, lifeline[1]);
     if (pid < 0) {

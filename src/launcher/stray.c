@@ -38,11 +38,12 @@ void stray_kill(int group)
     text[n > 0 ? n : 0] = '\0';
     for (const char *s = text; *s;) {
         uint64_t pid = text_to_u64(s);
-        if (pid > 1)
-            (void)TRY2(__NR_kill, pid, SIGKILL);
         while (*s && *s != ' ')
             s++;
-        while (*s == ' ')
-            s++;
+        if (!*s)
+            break; /* a space ends each number: this one goes on, and is not this number */
+        s++;
+        if (pid > 1)
+            (void)TRY2(__NR_kill, pid, SIGKILL);
     }
 }

@@ -11,6 +11,7 @@
 #include <linux/prctl.h>
 #include <linux/securebits.h>
 #include <linux/stat.h>
+#include <linux/utsname.h>
 
 #include "linux/launch.h"
 
@@ -168,6 +169,34 @@ static int open_sysctl(int proc, const char *path)
     return (int)TRY4(__NR_openat, proc, path, SYS_O_WRONLY | SYS_O_CLOEXEC, 0);
 }
 
+/* Since 6.14 each pid namespace has a pid_max; before, the file is the whole host's. */
+static bool has_own_pid_max(void)
+{
+    const uint64_t major = 6, minor = 14;
+    struct new_utsname name;
+
+    if (TRY1(__NR_uname, &name) < 0)
+        return false;
+    const char *s = name.release;
+    const uint64_t first = text_to_u64(s);
+    while (*s && *s != '.')
+        s++;
+    return first > major || (first == major && *s && text_to_u64(s + 1) >= minor);
+}
+
+/*
+ * The host's root may write the host's sysctls by his number alone, without any capability. In a
+ * user namespace that number may be any, so it is tried, on a file that is always the host's. One
+ * who has all ids is the root that he seems to be, and knows (limit_pids, plan/mounts.c).
+ */
+static bool is_hosts_root(const struct launch *l)
+{
+    int fd = l->plan.map_all_ids ? -1 : open_sysctl(l->proc_fd, "sys/kernel/threads-max");
+
+    file_close(fd);
+    return fd >= 0;
+}
+
 static long new_proc(void)
 {
     long fs = SYS2(__NR_fsopen, "proc", FSOPEN_CLOEXEC);
@@ -203,10 +232,10 @@ static void write_pid_max(const struct launch *l)
 }
 
 /*
- * pid_max is per pid namespace since 6.14. Before, the file is the whole host's: an ordinary user
- * is refused there, but uid 0 would be let through by its number alone. So root writes as another
- * effective uid, with its capabilities kept: they count in our own namespace and nowhere else.
- * Where the write is refused, RLIMIT_NPROC is the limit; `doctor` says which one a run gets.
+ * Where pid_max is the host's (before 6.14), an ordinary user is refused when he writes it, but the
+ * host's root is let through. So root writes as another effective uid, with its capabilities kept:
+ * they count in our own namespace and nowhere else. One who has no other does not write. Where the
+ * write is refused, RLIMIT_NPROC is the limit; `doctor` says which one a run gets.
  */
 static void limit_pids(const struct launch *l)
 {
@@ -234,7 +263,7 @@ long proc_mount(struct launch *l, const struct mount_op *op)
     file_close(l->pid_max_fd);
     file_close(l->last_pid_fd);
     long r = 0;
-    if (!(op->flags & MOUNT_WRITABLE))
+    if (!(op->flags & MOUNT_WRITABLE) || l->hosts_root)
         r = mountapi_set(proc, MOUNT_ATTR_RDONLY, false);
     long target = r < 0 ? r : file_open_path(op->path);
     if (target < 0)
@@ -255,6 +284,7 @@ long view_prepare(struct launch *l)
 
     if (r < 0)
         return r;
+    l->pid_max_fd = -1;
     l->object = "devpts";
     r = new_devpts();
     l->devpts_fd = (int)r;
@@ -262,7 +292,9 @@ long view_prepare(struct launch *l)
         l->object = "/proc";
         r = new_proc();
         l->proc_fd = (int)r;
-        l->pid_max_fd = open_sysctl(l->proc_fd, "sys/kernel/pid_max"); /* or not: limit_pids */
+        l->hosts_root = r >= 0 && is_hosts_root(l);
+        if (!l->hosts_root || has_own_pid_max())
+            l->pid_max_fd = open_sysctl(l->proc_fd, "sys/kernel/pid_max"); /* or not: limit_pids */
         l->last_pid_fd = open_sysctl(l->proc_fd, "sys/kernel/ns_last_pid");
     }
     if (r >= 0) {

@@ -46,6 +46,7 @@ struct launch {
     /* Made while the plan is still being made (view_prepare): what every view has. */
     int dev_nodes[DEV_NODE_COUNT], devpts_fd, proc_fd, source_fd;
     int pid_max_fd, last_pid_fd; /* of proc_fd; -1: there is none */
+    bool hosts_root;             /* our number is that of the host's root, whatever it is here */
     int dev_fd;                  /* /dev with all of these; -1: is made when it has its place */
 
     struct mask_teller tellers[MASK_KINDS];

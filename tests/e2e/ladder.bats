@@ -144,6 +144,14 @@ for kind, port in ((socket.SOCK_STREAM, $TCP), (socket.SOCK_DGRAM, $UDP)):
     nobody_called
 }
 
+# systemd's SocketBindDeny=any.
+@test "where no port can be bound a blocked network works, and a filtered one is refused" {
+    rung bind=EPERM
+    clear_refusal
+    OPTIONS+=(--network blocked)
+    whole
+}
+
 @test "with neither a view nor Landlock nothing runs, whatever the policy" {
     rung userns=EPERM landlock=0
     run box --set fallbackPolicy=warn -c 'echo ran >ran'

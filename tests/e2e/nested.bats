@@ -232,3 +232,14 @@ levels() {
     [[ "$output" != *"$SECRET"* ]]
     [ "$(cat "$W/a/f")" = a ]
 }
+
+# Root that goes by another number, in a user namespace: `podman --uidmap`, `unshare --map-user`.
+@test "with allowNestedNamespaces the host's root cannot write sysctls by its number, whatever that is called" {
+    [ "$WHO" = root ] || skip "root: this is about it"
+    AS=(unshare -U --map-user=1001 --map-group=1001 "${AS[@]}")
+    printf 'id -u\nfor f in threads-max core_pattern; do (exec 3>>/proc/sys/kernel/$f) && echo "$f"; done\n' >"$W/try"
+    run --separate-stderr box --set allowNestedNamespaces=true -- sh ./try
+    echo "$output $stderr"
+    [ "$output" = 1001 ]
+    [[ $stderr == *"Read-only"* ]]
+}

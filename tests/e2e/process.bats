@@ -137,3 +137,14 @@ load ../lib/e2e
     [ "$status" -eq 139 ]
     [ -z "$(find "$W" -name '*core*')" ]
 }
+
+@test "the command has every processor of its caller, however long its launcher's start takes" {
+    local all
+    all=$("${AS[@]}" grep Cpus_allowed: /proc/self/status)
+    cp "$ABX_BUILD/tests/holdat" "$FIX/holdat"
+    AS+=(env ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" "$FIX/holdat")
+    run box -- grep Cpus_allowed: /proc/self/status </dev/null
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$all" ]
+}

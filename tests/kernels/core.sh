@@ -305,6 +305,23 @@ check_privileges() {
     ok "no descriptor leaks in"
 }
 
+# Before 6.14 there is one pid_max for all, and root's number alone lets write it: also the number of a
+# root that has no other one, as in `unshare -r` or a service with PrivateUsers=.
+check_limits() {
+    most=$(cat /proc/sys/kernel/pid_max)
+    box -- true >/dev/null && is "$most" "$(cat /proc/sys/kernel/pid_max)"
+    ok "the host's number of processes stays"
+    [ "$WHO" = root ] || return
+    AS="unshare -r $AS"
+    box -- true >/dev/null && is "$most" "$(cat /proc/sys/kernel/pid_max)"
+    ok "the host's number of processes stays, by a root without other users"
+    # shellcheck disable=SC2086 # words
+    $AS agentbox doctor >/dev/null 2>&1
+    is "$most" "$(cat /proc/sys/kernel/pid_max)"
+    ok "doctor does not change it either"
+    AS=${AS#unshare -r }
+}
+
 check_monitor() {
     got=$(QUIET='' && box --monitor writes --network blocked --env "O=$O" -- sh -c 'echo evil >"$O/f"')
     echo "$got" | grep -qF "$O/f" && is outside "$(cat "$O/f")"
@@ -372,6 +389,7 @@ check_all() {
     alone || check_filtered
     check_processes
     check_privileges
+    check_limits
     check_monitor
 }
 

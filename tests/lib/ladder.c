@@ -38,6 +38,7 @@ static const struct {
     const char *name;
     long number;
 } calls[] = {
+    { "bind", SYS_bind },
     { "clone3", SYS_clone3 },
     { "close_range", SYS_close_range },
     { "fsopen", SYS_fsopen },
