@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -97,6 +98,13 @@ static bool print_text(const abx_check *check)
     return !b.failed && fputs(b.data, stdout) >= 0;
 }
 
+/* "rm -rf /" as one word is a program's name, and of that nothing is known. */
+static bool looks_like_text(const struct check_request *r)
+{
+    return !r->text && !r->argv[1] && strpbrk(r->argv[0], " \t\n;|&") &&
+           access(r->argv[0], F_OK) < 0;
+}
+
 static int check_one(const struct check_request *r)
 {
     static const int codes[] = { [ABX_DECISION_ALLOW] = 0,
@@ -111,6 +119,8 @@ static int check_one(const struct check_request *r)
     bool ok = r->json ? print_json(check) : print_text(check);
     code = ok ? codes[abx_check_decision(check)] : EXIT_AGENTBOX;
     abx_check_free(check);
+    if (ok && fflush(stdout) == 0 && looks_like_text(r))
+        cli_hint("all of it was taken for one program's name; -c TEXT judges shell text");
     return code;
 }
 

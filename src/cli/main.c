@@ -2,6 +2,7 @@
 /* agentbox: dispatch over commands.def, which also makes the help. */
 #include <ctype.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -87,12 +88,30 @@ const char *cli_nearest(const char *name)
     return str_nearest(name, names);
 }
 
+/* A word that `agentbox config` takes: "show|validate|…" of its usage. */
+static bool is_of_config(const char *name)
+{
+    const char *words = strchr(cli_find("config")->usage, ' ') + 1;
+    const size_t len = strlen(name);
+
+    for (;; words++) {
+        const size_t n = strcspn(words, "| ");
+        if (n == len && memcmp(words, name, n) == 0)
+            return true;
+        words += n;
+        if (*words != '|')
+            return false;
+    }
+}
+
 static int unknown_command(const char *name)
 {
     const char *near = cli_nearest(name);
     char hint[160];
 
-    if (near)
+    if (is_of_config(name))
+        (void)snprintf(hint, sizeof hint, "did you mean agentbox config %s?", name);
+    else if (near)
         (void)snprintf(hint, sizeof hint, "did you mean agentbox %s?", near);
     else if (is_plain(name))
         (void)snprintf(hint, sizeof hint, "to run a program: agentbox run -- %.100s", name);

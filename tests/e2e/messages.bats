@@ -106,9 +106,20 @@ ends() {
     says "unknown key 'commands.rm'" 'its entries are values: commands=rm=VALUE' run --set commands.rm=false -- true
     says "unknown key 'environment.set.A'" 'its entries are values: environment.set=A=VALUE' run --set environment.set.A=1 -- true
     says "unknown key 'nothing.like.it'" '`agentbox help keys` lists all keys' run --set nothing.like.it=1 -- true
+    says "'trust' is not a command of agentbox" 'did you mean agentbox config trust?' trust
+    says "'bash' is not a command of agentbox" 'to run a program: agentbox run -- bash' bash
     says "there is no help on 'rnu'" 'did you mean agentbox help run?' help rnu
     says "there is no help on 'key'" 'did you mean agentbox help keys?' help key
     says "there is no help on 'nothing-like-it'" '`agentbox help` lists' help nothing-like-it
+}
+
+@test "shell text that check is given as a program: the verdict stays, and the hint says so" {
+    run -0 --separate-stderr program check 'rm -rf /'
+    [[ $output == sandboxed* && $stderr == *"hint: all of it was taken for one program's name; -c TEXT"* ]]
+    run -0 --separate-stderr program check -c 'ls -la'
+    [ -z "$stderr" ]
+    run -0 --separate-stderr program check ls
+    [ -z "$stderr" ]
 }
 
 @test "a port of the host that is root's: another one is proposed" {
