@@ -67,7 +67,7 @@ static bool next_round(const struct cli_command *command, int argc, char **argv,
 {
     struct run_options o;
 
-    *r = (struct round){ .code = run_options_read(&o, command, argc, argv, RUN_PROGRAM) };
+    *r = (struct round){ .code = run_options_read(&o, command, argc, argv, RUN_LESSON) };
     if (r->code == 0 && o.help)
         r->code = cli_help(command);
     else if (r->code == 0)

@@ -204,6 +204,12 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
     return 0;
 }
 
+/* A command is started. */
+static bool shape_runs(enum run_shape shape)
+{
+    return shape == RUN_PROGRAM || shape == RUN_LESSON;
+}
+
 static int misuse_without_program(const char *name)
 {
     char hint[160];
@@ -225,7 +231,7 @@ static int make_command(struct run_options *o, const struct pending *p, struct o
     if (p->shell_text && has_program)
         return cli_misuse("use either -c TEXT or a program with arguments",
                           "-c is given, and a program '%s' too", argv[0]);
-    if (!p->shell_text && !has_program && shape == RUN_PROGRAM)
+    if (!p->shell_text && !has_program && shape_runs(shape))
         return misuse_without_program(name);
     int32_t code = p->shell_text ? abx_command_new_shell(p->shell_text, &o->command, &err)
                                  : abx_command_new(has_program ? argv : nothing, &o->command, &err);
@@ -284,30 +290,28 @@ static void count_notes(const struct run_options *o, const struct pending *p,
 }
 
 /* A plan has four formats, an answer of why and a proposal of learn two, a run none. */
-static int check_format(const struct run_options *o, const struct cli_command *command,
-                        enum run_shape shape)
+static int check_format(const struct run_options *o, enum run_shape shape)
 {
-    bool is_json = str_eq(o->format, "json"), is_run = str_eq(command->name, "run");
+    bool is_json = str_eq(o->format, "json");
 
-    if (is_run && o->format_given && !o->dry_run)
+    if (shape == RUN_PROGRAM && o->format_given && !o->dry_run)
         return cli_misuse("--dry-run prints the plan; --result FILE writes the result as JSON",
                           "run prints nothing of its own, so there is nothing to print as '%s'",
                           o->format);
-    if ((shape == RUN_OPERANDS || (shape == RUN_PROGRAM && !is_run)) && !is_json &&
-        !str_eq(o->format, "text"))
+    if ((shape == RUN_OPERANDS || shape == RUN_LESSON) && !is_json && !str_eq(o->format, "text"))
         return cli_misuse("use text or json", "--format '%s': not one of its words here",
                           o->format);
     return 0;
 }
 
-/* Nothing runs without RUN_PROGRAM: then nobody is asked. */
+/* Where nothing runs nobody is asked. */
 static void set_approver(struct run_options *o, enum run_shape shape, abx_hooks *hooks)
 {
-    if (shape != RUN_PROGRAM || o->dry_run)
+    if (!shape_runs(shape) || o->dry_run)
         o->approver.mode = APPROVE_PLAN;
     if (o->approver.mode == APPROVE_ASK)
         hooks->flags |= ABX_KEEP_APPROVALS | (approver_is_there() ? ABX_LIMIT_QUESTIONS : 0);
-    if (o->approver.mode == APPROVE_ASK)
+    if (o->approver.mode == APPROVE_ASK && shape != RUN_LESSON)
         hooks->network = approver_network;
     hooks->approve = approver_answer;
     hooks->user = &o->approver;
@@ -326,7 +330,7 @@ static int make_manager(struct run_options *o, const struct pending *p, enum run
     count_notes(o, p, config);
     abx_hooks_init(&hooks, sizeof hooks);
     hooks.flags = ABX_NO_THREAD | ABX_KEEP_LOG | (o->debug ? ABX_TRACE : 0);
-    hooks.log_file = shape == RUN_PROGRAM && !o->dry_run ? p->log : NULL;
+    hooks.log_file = shape_runs(shape) && !o->dry_run ? p->log : NULL;
     hooks.notice = o->quiet && !o->debug ? NULL : cli_notice;
     hooks.program = "/proc/self/exe";
     set_approver(o, shape, &hooks);
@@ -357,7 +361,7 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
              shape == RUN_OPERANDS ? 0 : OPT_STOP_AT_OPERAND);
     int code = read_words(o, &pending, &opt, command, entries, &count);
     if (code == 0 && !o->help)
-        code = check_format(o, command, shape);
+        code = check_format(o, shape);
     if (code == 0 && !o->help)
         code = make_command(o, &pending, &opt, command->name, shape);
     if (code == 0 && !o->help)

@@ -12,6 +12,7 @@ extern const size_t run_option_count;
 /* What stands behind the options. */
 enum run_shape {
     RUN_PROGRAM,  /* a program, or -c TEXT */
+    RUN_LESSON,   /* the same; nobody is asked about hosts, whose refusal is what is learned */
     RUN_OPTIONAL, /* the same, or nothing: then /bin/true is meant */
     RUN_OPERANDS, /* words that the caller reads; options may stand among them */
 };

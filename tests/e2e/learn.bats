@@ -98,6 +98,14 @@ npm.test:80" --allow-domain 127.0.0.5 -c 'set -e
         node --test'
 }
 
+@test "nobody is asked about a host, nor waited for: its refusal is what is learned" {
+    cd "$W"
+    run timeout 50 "${AS[@]}" "$BOX" learn --allow-domain 127.0.0.5 -c 'curl -fsS http://npm.test/' 3>&- 2>"$X/err"
+    cat "$X/err"
+    [ "$status" -ne 124 ]
+    [[ $output == *'"npm.test:80"'* ]]
+}
+
 @test "Python with unittest: files of a directory become the directory; a key is a remark" {
     mkdir -p "$O/data" "$H/.ssh"
     echo key >"$H/.ssh/id_test"
