@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Older kernels and engines' filters, rung by rung: a run is whole, or is refused with a hint; doctor
 # works everywhere. Never is there a run with less than its result says.
-# Text for the shell inside stands in single quotes; the fixture reads what a test sets.
-# shellcheck disable=SC2016,SC2034
+# Text for the shell inside stands in single quotes; the fixture reads what a test sets, bats sets stderr.
+# shellcheck disable=SC2016,SC2034,SC2154
 bats_require_minimum_version 1.5.0
 load ../lib/e2e
 
