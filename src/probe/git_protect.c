@@ -2,8 +2,8 @@
 /*
  * What of a repository is protected, so that git on the host never runs what the command wrote: its
  * hooks and config (also when absent), the pointers .git, commondir and gitdir, config.worktree,
- * the same in submodules and worktrees, and what the config names: the files it includes and the
- * directory of its hooks.
+ * the same in submodules and worktrees, those of each other included, and what the configs name:
+ * the files they include and the directories of hooks.
  *
  * A ".git" is protected for its name and for what it has, not for being valid. Absent names cost a
  * placeholder in their directory: beyond GIT_MAX_HELD git directories the rest are protected as a
@@ -30,6 +30,7 @@
 #define GIT_MAX_HELD     24u /* git directories with placeholders */
 #define GIT_MAX_INCLUDES 64u /* files that configs include, of all repositories */
 #define GIT_MAX_HOOKS    8u  /* hook directories of one repository */
+#define GIT_MAX_DEPTH    32u /* below modules; what lies deeper is protected as a whole */
 
 static const char *join(struct scan *s, const char *dir, const char *name)
 {
@@ -94,15 +95,17 @@ static int32_t protect(struct scan *s, const char *dir, const char *name, uint32
     return scan_add_path(s, ACCESS_RO, RULE_PROTECT | flags, GIT_SOURCE, path, NULL);
 }
 
-/* Whether dir was protected before; remembers it. Out of memory: it is simply done again. */
-static bool is_done(struct scan *s, const char *dir, bool has_config)
+enum git_done_what { GIT_DONE_POINTERS = 1, GIT_DONE_CONFIG = 2, GIT_DONE_ENTRIES = 4 };
+
+/* Whether all that was done to dir before; remembers it. Out of memory: it is simply done again. */
+static bool is_done(struct scan *s, const char *dir, unsigned what)
 {
     for (const struct git_done *d = s->git_done; d; d = d->next)
-        if (d->has_config >= has_config && str_eq(d->dir, dir))
+        if ((d->what & what) == what && str_eq(d->dir, dir))
             return true;
     struct git_done *own = arena_alloc(s->arena, 1, sizeof *own);
     if (own) {
-        *own = (struct git_done){ s->git_done, dir, has_config };
+        *own = (struct git_done){ s->git_done, dir, what };
         s->git_done = own;
     }
     return false;
@@ -112,7 +115,7 @@ static int32_t protect_dir(struct scan *s, const char *dir, bool has_config)
 {
     int32_t r = ABX_OK;
 
-    if (is_done(s, dir, has_config))
+    if (is_done(s, dir, GIT_DONE_POINTERS | (has_config ? GIT_DONE_CONFIG : 0)))
         return ABX_OK;
     if (s->git_held++ >= GIT_MAX_HELD)
         return protect_closed(s, dir);
@@ -138,9 +141,13 @@ struct git_config {
     bool per_worktree;
 };
 
-/* A path as git reads it in a config: from base, or a home directory. NULL: none. */
+/* A path as git (2.52) reads it in a config: from base, or a home directory. NULL: none. */
 static const char *expand(struct scan *s, const char *base, const char *value)
 {
+    static const char optional[] = ":(optional)";
+
+    if (str_has_prefix(value, optional))
+        value += strlen(optional);
     if (value[0] == '~') {
         size_t user = strcspn(value + 1, "/");
         const char *home = user ? account_home(s->arena, value + 1, user, 0) : s->home.path;
@@ -261,12 +268,14 @@ static int32_t protect_hooks(struct scan *s, const char *top, const struct git_c
 typedef int32_t (*entry_fn)(struct scan *s, const char *dir, void *data, unsigned depth);
 
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth);
+static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsigned depth);
 
 /* Calls fn for each entry of dir. A missing one has none, an unreadable one is protected whole. */
 static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void *data,
                               unsigned depth)
 {
     struct resolved where = { 0 };
+    bool modules = fn == protect_module || fn == protect_inner;
     int32_t r = git_look(s, dir, ".", &where);
 
     if (r != ABX_OK || (!where.denied && (!where.exists || !where.is_dir)))
@@ -279,12 +288,14 @@ static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void
     const struct dirent *entry;
 
     if (!stream)
-        return fn == protect_module ? refuse_closed(s, dir) : protect_closed(s, dir);
+        return modules ? refuse_closed(s, dir) : protect_closed(s, dir);
     (void)TAKE_FD(fd);
     /* A directory by any of its names only once: there may be links in circles. */
-    bool again = is_done(s, where.path, true);
+    bool again = is_done(s, where.path, GIT_DONE_ENTRIES);
     while (r == ABX_OK && !again && (entry = readdir(stream))) {
         if (entry->d_name[0] == '.' && (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..")))
+            continue;
+        if (modules && entry->d_type == DT_REG)
             continue;
         r = scan_count(s, dir);
         const char *path = r == ABX_OK ? join(s, dir, entry->d_name) : NULL;
@@ -295,19 +306,44 @@ static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void
     return r;
 }
 
+static int32_t protect_modules(struct scan *s, const char *dir, unsigned depth)
+{
+    const char *modules = join(s, dir, "modules");
+
+    return modules ? each_directory(s, modules, protect_module, NULL, depth) : err_nomem(s->err);
+}
+
+/* What the config of one worktree names; from where its work tree is, if that is there. */
+static int32_t protect_worktree_config(struct scan *s, const char *dir)
+{
+    struct git_config c = { .tree = NULL };
+    struct resolved dotgit;
+    const char *config = join(s, dir, "config.worktree");
+    int32_t r = config ? read_config(s, config, &c) : err_nomem(s->err);
+
+    if (r != ABX_OK || !c.hook_count)
+        return r;
+    bool there = git_follow(s, dir, "gitdir", "", &dotgit);
+    const char *top = there ? path_parent(s->arena, dotgit.path) : dir;
+    return top ? protect_hooks(s, top, &c) : err_nomem(s->err);
+}
+
 static int32_t protect_worktree(struct scan *s, const char *dir, void *data, unsigned depth)
 {
     const uint32_t *flags = data;
     int32_t r;
 
-    (void)depth;
     if (is_closed(s, dir))
         return protect_closed(s, dir);
     if (!git_is_there(s, dir, "gitdir", false) && !git_is_there(s, dir, "commondir", false) &&
         !git_is_there(s, dir, "HEAD", false))
         return ABX_OK;
     r = protect_dir(s, dir, false);
-    return r == ABX_OK ? protect(s, dir, "config.worktree", *flags) : r;
+    if (r == ABX_OK)
+        r = protect(s, dir, "config.worktree", *flags);
+    if (r == ABX_OK && !(*flags & RULE_IF_PRESENT))
+        r = protect_worktree_config(s, dir);
+    return r == ABX_OK ? protect_modules(s, dir, depth + 1) : r;
 }
 
 /* Something of a git directory is there, whatever else is missing. */
@@ -325,56 +361,82 @@ static bool looks_like_gitdir(struct scan *s, const char *dir)
     return false;
 }
 
-/* A submodule that is checked out: its .git file, and the hooks that its config names there. */
-static int32_t protect_checkout(struct scan *s, const char *dir)
+/* A git directory with a config: what that says, also for its work trees, and all of its own. */
+static int32_t protect_store(struct scan *s, const char *dir, const char *gitdir,
+                             struct git_config *c, unsigned depth)
 {
-    struct git_config c = { .tree = NULL };
-    struct resolved tree;
-    const char *config = join(s, dir, "config");
-    int32_t r = config ? read_config(s, config, &c) : err_nomem(s->err);
-    const char *path = r == ABX_OK && c.tree ? expand(s, dir, c.tree) : NULL;
+    const char *configs[] = { join(s, dir, "config"), join(s, dir, "config.worktree"),
+                              join(s, gitdir, "config.worktree") };
+    const char *worktrees = join(s, dir, "worktrees");
+    int32_t r = ABX_OK;
 
-    if (!path)
-        return r;
-    r = scan_resolve(s, path, &tree);
-    if (r != ABX_OK || !tree.exists || !tree.is_dir)
+    for (size_t i = 0; i < ARRAY_LEN(configs) && r == ABX_OK; i++)
+        if (i == 0 || (c->per_worktree && !(i == 2 && gitdir == dir)))
+            r = configs[i] ? read_config(s, configs[i], c) : err_nomem(s->err);
+    uint32_t flags = c->per_worktree ? 0 : RULE_IF_PRESENT;
+    if (r == ABX_OK)
+        r = protect_dir(s, dir, true);
+    if (r == ABX_OK)
+        r = protect(s, dir, "config.worktree", flags);
+    if (r == ABX_OK && gitdir != dir)
+        r = protect_dir(s, gitdir, false);
+    if (r == ABX_OK && gitdir != dir)
+        r = protect(s, gitdir, "config.worktree", flags);
+    if (r == ABX_OK)
+        r = worktrees ? each_directory(s, worktrees, protect_worktree, &flags, depth)
+                      : err_nomem(s->err);
+    if (r == ABX_OK)
+        r = protect_modules(s, dir, depth);
+    return r == ABX_OK && gitdir != dir ? protect_modules(s, gitdir, depth) : r;
+}
+
+/* A submodule that is checked out: its .git file, and the hooks that its config names there. */
+static int32_t protect_checkout(struct scan *s, const char *dir, const struct git_config *c)
+{
+    struct resolved tree;
+    const char *path = c->tree ? expand(s, dir, c->tree) : NULL;
+    int32_t r = path ? scan_resolve(s, path, &tree) : ABX_OK;
+
+    if (!path || r != ABX_OK || !tree.exists || !tree.is_dir)
         return r;
     r = protect(s, tree.path, ".git", RULE_IF_PRESENT);
-    return r == ABX_OK ? protect_hooks(s, tree.path, &c) : r;
+    return r == ABX_OK ? protect_hooks(s, tree.path, c) : r;
 }
 
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth)
 {
+    struct git_config c = { .tree = NULL };
+
     if (is_closed(s, dir))
         return refuse_closed(s, dir);
-    if (!git_is_there(s, dir, ".", true) || depth >= GIT_MAX_NESTING)
+    if (!git_is_there(s, dir, ".", true))
         return ABX_OK;
+    if (depth >= GIT_MAX_DEPTH)
+        return protect_closed(s, dir);
     if (!looks_like_gitdir(s, dir)) /* a module's name may have slashes */
         return each_directory(s, dir, protect_module, data, depth + 1);
-    int32_t r = protect_dir(s, dir, true);
+    int32_t r = protect_store(s, dir, dir, &c, depth + 1);
     if (r == ABX_OK)
-        r = protect_checkout(s, dir);
-    const char *inner = join(s, dir, "modules");
-    if (r == ABX_OK && !inner)
-        r = err_nomem(s->err);
-    return r == ABX_OK ? each_directory(s, inner, protect_module, data, depth + 1) : r;
+        r = protect_checkout(s, dir, &c);
+    return r == ABX_OK ? each_directory(s, dir, protect_inner, data, depth + 1) : r;
 }
 
-static int32_t protect_common(struct scan *s, const struct repo *repo, uint32_t *ret_flags)
+/*
+ * A directory in what looks like a module. It may be one itself: a command could make the "lib" of
+ * "lib/a" look like a git directory. Git's own directories have no config.
+ */
+static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsigned depth)
 {
-    struct git_config c = { .tree = NULL };
-    const char *config = join(s, repo->common, "config");
-    int32_t r = config ? read_config(s, config, &c) : err_nomem(s->err);
+    static const char *const own[] = { "annex", "branches", "hooks",    "info", "lfs",
+                                       "logs",  "objects",  "rr-cache", "refs" };
+    const char *name = path_basename(dir);
 
-    *ret_flags = c.per_worktree ? 0 : RULE_IF_PRESENT;
-    const char *own = c.per_worktree ? join(s, repo->gitdir, "config.worktree") : NULL;
-    if (r == ABX_OK && own)
-        r = read_config(s, own, &c);
-    if (r == ABX_OK)
-        r = protect_dir(s, repo->common, true);
-    if (r == ABX_OK)
-        r = protect(s, repo->common, "config.worktree", *ret_flags);
-    return r == ABX_OK ? protect_hooks(s, repo->top, &c) : r;
+    if (str_eq(name, "modules") || str_eq(name, "worktrees"))
+        return ABX_OK;
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (str_eq(name, own[i]) && !git_is_there(s, dir, "config", false))
+            return ABX_OK;
+    return protect_module(s, dir, data, depth);
 }
 
 /* Links that the pointers to the git directory lead through: they must not be turned. */
@@ -399,27 +461,14 @@ static int32_t pin_pointers(struct scan *s, const struct repo *repo)
 
 int32_t git_protect_repo(struct scan *s, const struct repo *repo)
 {
-    uint32_t config_flags;
-    const char *worktrees = join(s, repo->common, "worktrees");
-    const char *modules[] = { join(s, repo->common, "modules"), join(s, repo->gitdir, "modules") };
-    bool apart = repo->gitdir != repo->common;
-    int32_t r = protect_common(s, repo, &config_flags);
+    struct git_config c = { .tree = NULL };
+    int32_t r = protect_store(s, repo->common, repo->gitdir, &c, 0);
 
-    if (!worktrees || !modules[0] || !modules[1])
-        return r == ABX_OK ? err_nomem(s->err) : r;
-    if (r == ABX_OK && apart)
-        r = protect_dir(s, repo->gitdir, false);
-    if (r == ABX_OK && apart)
-        r = protect(s, repo->gitdir, "config.worktree", config_flags);
+    if (r == ABX_OK)
+        r = protect_hooks(s, repo->top, &c);
     if (r == ABX_OK && !repo->bare && (!repo->dotgit.is_dir || repo->dotgit.pin_count))
         r = protect(s, repo->top, repo->dotgit.is_dir ? ".git/hooks" : ".git", RULE_IF_PRESENT);
-    if (r == ABX_OK)
-        r = pin_pointers(s, repo);
-    if (r == ABX_OK)
-        r = each_directory(s, worktrees, protect_worktree, &config_flags, 0);
-    for (size_t i = 0; i < (apart ? 2u : 1u) && r == ABX_OK; i++)
-        r = each_directory(s, modules[i], protect_module, NULL, 0);
-    return r;
+    return r == ABX_OK ? pin_pointers(s, repo) : r;
 }
 
 static int32_t protect_ref(struct scan *s, const char *path, void *data, unsigned depth)

@@ -8,11 +8,11 @@
 
 struct walk_search;
 
-/* A git directory that is protected. */
+/* A git directory that is dealt with; what: GIT_DONE_… in git_protect.c. */
 struct git_done {
     const struct git_done *next;
     const char *dir;
-    bool has_config;
+    unsigned what;
 };
 
 /* A repository that the walk came across. */

@@ -88,6 +88,43 @@ HOOKS='for h in pre-commit post-commit post-checkout reference-transaction post-
     use_git "$W" "$W/mod" "$linked"
 }
 
+# The module's settings as the command wants them, in each of the files.
+FORGE='forge() { for f; do printf "[core]\n\tfsmonitor = %s\n" "$W/evil" >>"$f"; mkdir -p "${f%/*}/hooks"; cp "$W/evil" "${f%/*}/hooks/pre-commit"; done; }'
+
+@test "A124 variant: modules of a worktree, worktrees of a module, from above and from a subdirectory" {
+    make_repo
+    plant
+    local linked=$T/linked of_module=$T/of-module dir git=$W/.git
+    host_git -C "$linked" submodule --quiet update --init
+    host_git -C "$W/mod" worktree add -q "$of_module" -b of-module
+    host_git -C "$W/mod" config extensions.worktreeConfig true
+    mkdir "$W/sub"
+    own "$W"
+    for dir in "$W" "$W/sub"; do
+        OPTIONS=(--exclude "$D" -C "$dir")
+        run inside "$FORGE; G=$git; cp -r \$G/modules/mod \$G/forged; rm \$G/forged/config; forge \$G/forged/config
+            forge \$G/worktrees/linked/modules/mod/config \$G/modules/mod/config.worktree
+            for d in \$G/modules/mod/worktrees/*; do echo \$G/forged >\$d/commondir; done"
+        use_git "$W" "$W/mod" "$linked" "$linked/mod" "$of_module"
+        rm -rf "$git/forged"
+    done
+}
+
+@test "A124 variant: modules whose names have slashes, also behind what a run before made look like one" {
+    make_repo
+    plant
+    local name
+    for name in lib/a lib/info 1/2/3/4/5/6/7/8/9/10; do
+        host_git -C "$W" submodule --quiet add "$T/upstream" "$name"
+    done
+    mkdir "$W/sub"
+    own "$W"
+    OPTIONS+=(-C "$W/sub")
+    run inside 'cd ../.git/modules/lib; echo "ref: refs/heads/main" >HEAD; mkdir objects refs; echo >config'
+    run inside "$FORGE; cd ../.git/modules; forge lib/a/config lib/info/config 1/2/3/4/5/6/7/8/9/10/config; mv lib/a lib/b"
+    use_git "$W" "$W/lib/a" "$W/lib/info" "$W/1/2/3/4/5/6/7/8/9/10"
+}
+
 @test "A125 the workspace as a bare repository" {
     make_repo
     plant

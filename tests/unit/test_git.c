@@ -99,6 +99,58 @@ static void submodule_gets_the_modules_of_its_parent(void **state)
     has(t, "bind-ro @/home/w/lib/.git\n");
 }
 
+static void what_belongs_to_modules_and_worktrees_is_found(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.git/config", "[extensions]\n\tworktreeConfig\n");
+    make_git(t, "/home/w/.git/worktrees/x");
+    make_file(t, "/home/w/.git/worktrees/x/config.worktree",
+              arena_printf(&t->arena, "[core]\n\thooksPath = :(optional)%s/home/w/h\n", t->base));
+    make_git(t, "/home/w/.git/worktrees/x/modules/m");
+    make_git(t, "/home/w/.git/modules/m");
+    make_file(t, "/home/w/.git/modules/m/config", "[extensions]\n\tworktreeConfig\n");
+    make_file(t, "/home/w/.git/modules/m/config.worktree", "[core]\n\tworktree = ../../../m\n");
+    make_file(t, "/home/w/.git/modules/m/worktrees/y/HEAD", "ref: refs/heads/y\n");
+    make_git(t, "/home/w/.git/modules/m/n");       /* "m" and "m/n" */
+    make_git(t, "/home/w/.git/modules/m/objects"); /* "m/objects" */
+    make_file(t, "/home/w/.git/modules/m/logs/HEAD", "\n");
+    make_file(t, "/home/w/m/.git", "x");
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    run(t);
+    has(t, "bind-ro @/home/w/h held\n");
+    has(t, "bind-ro @/home/w/m/.git\n");
+    has(t, "bind-ro @/home/w/.git/worktrees/x/modules/m/config\n");
+    has(t, "bind-ro @/home/w/.git/modules/m/config.worktree\n");
+    has(t, "bind-ro @/home/w/.git/modules/m/worktrees/y/commondir held\n");
+    has(t, "bind-ro @/home/w/.git/modules/m/worktrees/y/config.worktree held\n");
+    has(t, "bind-ro @/home/w/.git/modules/m/n/config\n");
+    has(t, "bind-ro @/home/w/.git/modules/m/objects/config\n");
+    has_not(t, "/logs/");
+}
+
+static void modules_beyond_all_depth_are_closed(void **state)
+{
+    struct tree *t = *state;
+    const char *path = "/home/w/.git/modules", *closed = NULL;
+
+    make_git(t, "/home/w/.git");
+    for (int i = 0; i < 40; i++) {
+        path = arena_printf(&t->arena, "%s/a", path);
+        if (i == 32)
+            closed = arena_printf(&t->arena, "bind-ro @%s\n", path);
+    }
+    make_git(t, path);
+    only(t, "@git");
+    rule(t, "filesystem.presets", "@base");
+    no_names(t);
+    run(t);
+    has(t, closed);
+}
+
 static void forged_pointer_grants_nothing(void **state)
 {
     struct tree *t = *state;
@@ -143,6 +195,8 @@ int main(void)
         SCAN_TEST(subdirectory_of_a_repository_can_commit),
         SCAN_TEST(worktree_gets_its_common_directory),
         SCAN_TEST(submodule_gets_the_modules_of_its_parent),
+        SCAN_TEST(what_belongs_to_modules_and_worktrees_is_found),
+        SCAN_TEST(modules_beyond_all_depth_are_closed),
         SCAN_TEST(forged_pointer_grants_nothing),
         SCAN_TEST(strict_repository_keeps_other_branches),
     };
