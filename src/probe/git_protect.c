@@ -27,9 +27,10 @@
 
 #define GIT_MAX_PACKED   ((size_t)16 << 20)
 #define GIT_STRICT       "@git-strict"
-#define GIT_MAX_HELD     24u /* git directories with placeholders */
-#define GIT_MAX_INCLUDES 64u /* files that configs include, of all repositories */
-#define GIT_MAX_HOOKS    8u  /* hook directories of one repository */
+#define GIT_MAX_HELD     24u               /* git directories with placeholders */
+#define GIT_MAX_INCLUDES 64u               /* files that configs include, of all repositories */
+#define GIT_MAX_READ     ((size_t)8 << 20) /* bytes of all configs */
+#define GIT_MAX_HOOKS    8u                /* hook directories of one repository */
 #define GIT_MAX_DEPTH    32u /* below modules; what lies deeper is protected as a whole */
 
 static const char *join(struct scan *s, const char *dir, const char *name)
@@ -217,6 +218,9 @@ static int32_t read_config(struct scan *s, const char *path, struct git_config *
         return refuse_config(s, path, "it is too large");
     if (e < 0)
         return dir ? ABX_OK : err_nomem(s->err);
+    s->git_read += text.len;
+    if (s->git_read > GIT_MAX_READ)
+        return refuse_config(s, path, "the configs up to this one are too large together");
     gitconfig_init(&parser, s->arena, text.data ? text.data : "", text.len);
     while (r == ABX_OK && gitconfig_next(&parser, &entry))
         r = take_entry(s, path, &entry, c);

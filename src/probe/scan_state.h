@@ -45,6 +45,7 @@ struct scan {
     const struct git_done *git_done;    /* git_protect.c */
     const struct git_config *git_global;
     unsigned git_held, git_included;
+    size_t git_read; /* bytes of configs */
 };
 
 /* A rule that follows from what was found. NULL when out of memory. */

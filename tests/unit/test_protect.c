@@ -200,8 +200,15 @@ static void a_config_that_cannot_be_read_whole_is_refused(void **state)
     memset(large, '\n', 2u << 20);
     large[2u << 20] = '\0';
     make_file(t, "/home/w/.git/config", large);
-    free(large);
     expect_error(t, NULL, ABX_E_CONFIG, "it is too large", "");
+    for (size_t i = 0; i < 1u << 20; i += 2)
+        large[i] = 'a'; /* as many keys as there can be */
+    large[1u << 20] = '\0';
+    for (int i = 0; i < 9; i++)
+        make_file(t, arena_printf(&t->arena, "/home/w/%d/.git/config", i), large);
+    free(large);
+    make_file(t, "/home/w/.git/config", "");
+    expect_error(t, NULL, ABX_E_CONFIG, "too large together", "!@git");
 }
 
 static void agents_and_caches_leave_data_writable_and_nothing_else(void **state)
