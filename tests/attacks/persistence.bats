@@ -141,8 +141,9 @@ made_of() {
 }
 
 AGENT=(.mcp.json .claude/settings.json .claude/settings.local.json .claude/hooks/x .claude/commands/x .claude/agents/x
-    .claude/skills/x .codex/config.toml .cursor/mcp.json .gemini/settings.json .gemini/commands/x)
-EDITOR_NAMES=(.vscode/tasks.json .vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json .envrc)
+    .claude/skills/x .codex/config.toml .cursor/mcp.json .gemini/settings.json .gemini/commands/x
+    .pi/settings.json .pi/extensions/x)
+EDITOR_NAMES=(.vscode/tasks.json .vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json .devcontainer.json .envrc)
 
 # changes NAMES…: absent, then there, each way of making or changing one; none may stick.
 cannot_plant() {
