@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/defs.h"
 
 #define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
 #define HEAP_STEP  (1 << 20)
@@ -104,12 +104,13 @@ static void relocate(const struct program *p, unsigned char *to, uint64_t pages)
 static uint64_t compare_tables(const struct program *p)
 {
     const size_t size = p->to - p->from;
-    _fd_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     uint64_t same = 0;
 
     if (fd < 0)
         return 0;
     unsigned char *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, p->offset);
+    (void)close(fd);
     if (copy == MAP_FAILED)
         return 0;
     relocate(p, copy, ~UINT64_C(0));
