@@ -267,8 +267,13 @@ int32_t scan_git(struct scan *s)
 {
     if (!(s->policy->presets & (PRESET_GIT | PRESET_GIT_STRICT)))
         return ABX_OK;
+    s->deadline = scan_seconds() + s->budget->seconds;
     int32_t r = protect_around(s);
-    for (const struct git_place *p = s->git_places; p && r == ABX_OK; p = p->next)
-        r = protect_place(s, p);
+    for (const struct git_place *p = s->git_places; p && r == ABX_OK; p = p->next) {
+        r = scan_count(s, p->dir);
+        if (r == ABX_OK)
+            r = protect_place(s, p);
+    }
+    s->deadline = 0;
     return r;
 }

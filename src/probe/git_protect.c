@@ -31,6 +31,7 @@
 #define GIT_MAX_INCLUDES 64u               /* files that configs include, of all repositories */
 #define GIT_MAX_READ     ((size_t)8 << 20) /* bytes of all configs */
 #define GIT_MAX_HOOKS    8u                /* hook directories of one repository */
+#define GIT_DONE_LISTS   1024u
 #define GIT_MAX_DEPTH    32u /* below modules; what lies deeper is protected as a whole */
 
 static const char *join(struct scan *s, const char *dir, const char *name)
@@ -98,16 +99,30 @@ static int32_t protect(struct scan *s, const char *dir, const char *name, uint32
 
 enum git_done_what { GIT_DONE_POINTERS = 1, GIT_DONE_CONFIG = 2, GIT_DONE_ENTRIES = 4 };
 
+static size_t done_list(const char *dir)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+
+    for (; *dir; dir++)
+        hash = (hash ^ (unsigned char)*dir) * 16777619u;
+    return hash % GIT_DONE_LISTS;
+}
+
 /* Whether all that was done to dir before; remembers it. Out of memory: it is simply done again. */
 static bool is_done(struct scan *s, const char *dir, unsigned what)
 {
-    for (const struct git_done *d = s->git_done; d; d = d->next)
+    if (!s->git_done)
+        s->git_done = arena_alloc(s->arena, GIT_DONE_LISTS, sizeof *s->git_done);
+    if (!s->git_done)
+        return false;
+    struct git_done_list *list = &s->git_done[done_list(dir)];
+    for (const struct git_done *d = list->first; d; d = d->next)
         if ((d->what & what) == what && str_eq(d->dir, dir))
             return true;
     struct git_done *own = arena_alloc(s->arena, 1, sizeof *own);
     if (own) {
-        *own = (struct git_done){ s->git_done, dir, what };
-        s->git_done = own;
+        *own = (struct git_done){ list->first, dir, what };
+        list->first = own;
     }
     return false;
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -39,12 +40,24 @@ struct policy_rule *scan_derive(struct scan *s, uint32_t access, uint32_t flags,
     return rule;
 }
 
+int64_t scan_seconds(void)
+{
+    struct timespec t = { 0 };
+
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return t.tv_sec;
+}
+
 int32_t scan_count(struct scan *s, const char *what)
 {
-    if (s->entries++ < s->budget->entries)
+    bool late = s->deadline && scan_seconds() > s->deadline;
+
+    if (s->entries++ < s->budget->entries && !late)
         return ABX_OK;
-    int32_t r = err_new(s->err, ABX_E_CONFIG, "look at '%s': more than %u directory entries", what,
-                        s->budget->entries);
+    int32_t r = late ? err_new(s->err, ABX_E_CONFIG, "look at '%s': more than %d seconds", what,
+                               s->budget->seconds)
+                     : err_new(s->err, ABX_E_CONFIG, "look at '%s': more than %u directory entries",
+                               what, s->budget->entries);
     err_subject(s->err, what);
     err_hint(s->err, "start in a deeper directory, or use fewer patterns with '**'");
     return r;

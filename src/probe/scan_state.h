@@ -14,6 +14,9 @@ struct git_done {
     const char *dir;
     unsigned what;
 };
+struct git_done_list {
+    const struct git_done *first;
+};
 
 /* A repository that the walk came across. */
 struct git_place {
@@ -42,10 +45,11 @@ struct scan {
     const char **skips; /* and what is left out of that */
     size_t root_count, skip_count;
     const struct git_place *git_places; /* git.c */
-    const struct git_done *git_done;    /* git_protect.c */
+    struct git_done_list *git_done;     /* git_protect.c: GIT_DONE_LISTS, by the names' hash */
     const struct git_config *git_global;
     unsigned git_held, git_included;
-    size_t git_read; /* bytes of configs */
+    size_t git_read;  /* bytes of configs */
+    int64_t deadline; /* of scan_count, in seconds; 0: none */
 };
 
 /* A rule that follows from what was found. NULL when out of memory. */
@@ -62,6 +66,8 @@ int32_t scan_resolve(struct scan *s, const char *path, struct resolved *ret);
 int32_t scan_locate(struct scan *s, const struct policy_rule *rule, struct resolved *ret);
 /* Counts one entry of a directory; ABX_E_CONFIG when there are too many. */
 int32_t scan_count(struct scan *s, const char *what);
+/* Of a clock that only goes forward. */
+int64_t scan_seconds(void);
 
 int32_t scan_aliases(struct scan *s);  /* alias.c */
 int32_t scan_commands(struct scan *s); /* commands.c */

@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -70,14 +69,6 @@ struct walk_dir {
     struct buf pending;       /* subdirectories to enter, each with its NUL */
 };
 
-static int64_t now_seconds(void)
-{
-    struct timespec t = { 0 };
-
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return t.tv_sec;
-}
-
 static const char *search_name(const struct walk_search *search)
 {
     return search->rule ? search->rule->text : "protected names";
@@ -112,7 +103,7 @@ static int32_t count_entry(struct walk *w, const struct walk_dir *d)
 
     if (n >= w->scan->budget->entries)
         return refuse_size(w, d, "directory entries", w->scan->budget->entries);
-    if (n % WALK_CLOCK_EVERY == 0 && now_seconds() > w->deadline)
+    if (n % WALK_CLOCK_EVERY == 0 && scan_seconds() > w->deadline)
         return refuse_size(w, d, "seconds", (unsigned)MAX_OF(w->scan->budget->seconds, 0));
     return ABX_OK;
 }
@@ -517,7 +508,7 @@ int32_t walk_run(struct scan *s)
         .search_count = s->search_count,
         .waiting = s->search_count,
         .buffer = buffer,
-        .deadline = now_seconds() + s->budget->seconds,
+        .deadline = scan_seconds() + s->budget->seconds,
     };
     int32_t r = ABX_OK;
 

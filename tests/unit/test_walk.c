@@ -138,6 +138,17 @@ static void too_long_a_walk_names_the_pattern_and_the_place(void **state)
     expect_refusal(t, (struct scan_budget){ 20, -2 }, words);
 }
 
+static void too_long_among_submodules_names_the_place(void **state)
+{
+    static const char *const words[] = { "/home/w/.git/modules'", "seconds", NULL };
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    make_dir(t, "/home/w/.git/modules/lib");
+    only(t, "@git"); /* nothing is writable: there is no walk */
+    expect_refusal(t, (struct scan_budget){ 1000, -2 }, words);
+}
+
 static void too_much_for_protected_names_is_said(void **state)
 {
     static const char *const words[] = { "protected names", "more than 20", "/home/w/d'", NULL };
@@ -281,6 +292,7 @@ int main(void)
         WALK_TEST(one_walk_serves_all_patterns),
         WALK_TEST(too_much_to_look_at_names_the_pattern_and_the_place),
         WALK_TEST(too_long_a_walk_names_the_pattern_and_the_place),
+        WALK_TEST(too_long_among_submodules_names_the_place),
         WALK_TEST(too_much_for_protected_names_is_said),
         WALK_TEST(too_deep_a_tree_is_an_error),
         WALK_TEST(too_many_components_are_an_error),
