@@ -32,6 +32,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/view.h"
+#include "probe/scan_state.h"
 
 /* What a directory had when it was first looked at: the same for every right. */
 struct listing {
@@ -51,6 +52,7 @@ struct enumerator {
     size_t count, room;
     uint32_t grant; /* the right that is being looked at */
     bool inner;     /* another sandbox is around this one */
+    int64_t deadline;
     abx_error **err;
 };
 
@@ -300,8 +302,21 @@ static int32_t grant_entries(struct enumerator *e, const char *path)
     return r;
 }
 
+/* Each entry is held against every rule: a command can make many of both. */
+static int32_t refuse_late(struct enumerator *e, const char *path)
+{
+    int32_t r = err_new(e->err, ABX_E_CONFIG, "grant what lies beside '%s': more than %d seconds",
+                        path, SCAN_MAX_SECONDS);
+
+    err_subject(e->err, path);
+    err_hint(e->err, "put what is denied into a directory of its own");
+    return r;
+}
+
 static int32_t grant_tree(struct enumerator *e, const char *path)
 {
+    if (scan_seconds() > e->deadline)
+        return refuse_late(e, path);
     bool granted = is_granted(e, path);
 
     if (differs_below(e, path, granted))
@@ -352,9 +367,11 @@ int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct p
                         abx_error **err)
 {
     static const uint32_t reading[] = { GRANT_FILES, GRANT_LIST, GRANT_EXEC };
-    struct enumerator e = {
-        .facts = facts, .arena = arena, .inner = plan->backend == BACKEND_INNER, .err = err
-    };
+    struct enumerator e = { .facts = facts,
+                            .arena = arena,
+                            .inner = plan->backend == BACKEND_INNER,
+                            .deadline = scan_seconds() + SCAN_MAX_SECONDS,
+                            .err = err };
     int32_t r = view_make(plan, arena, &e.view, err);
 
     for (size_t i = 0; i < ARRAY_LEN(reading) && r == ABX_OK; i++) {
