@@ -49,8 +49,8 @@ static int64_t now_ns(void)
 static void kill_all(struct init *in)
 {
     in->killed = true;
-    if (in->l->plan.layers & LAYER_BIT(LAYER_PIDNS))
-        (void)TRY2(__NR_kill, -1, SIGKILL); /* all but ourselves */
+    if ((in->l->plan.layers & LAYER_BIT(LAYER_PIDNS)) || in->l->enclosed)
+        (void)TRY2(__NR_kill, -1, SIGKILL); /* all of the run but ourselves, at one stroke */
     else
         /* -1 would be every process of the user; a group that was reaped may be another's. */
         stray_kill(in->ended ? 0 : in->command);

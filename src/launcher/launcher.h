@@ -23,7 +23,9 @@ ATTR_NORETURN void init_run(struct launch *l);
 long command_start(struct launch *l);
 void command_release_stack(void); /* once that has returned */
 int probe_run(void);
-/* Without a pid namespace: kills the command's group and every process that is our child by now. */
+/* ---- stray.c: without a pid namespace ---- */
+long stray_enclose(struct launch *l); /* the step; sets l->enclosed */
+/* Kills the command's group and every process that is our child by now. */
 void stray_kill(int group);
 long stray_ready(struct launch *l); /* 0, or -errno: they could not be found */
 

@@ -249,6 +249,60 @@ dead() {
     done
 }
 
+storms() {
+    pgrep -f "storm [0-9]+ sub/up sub/outlived.*$MARK" >/dev/null
+}
+calm() {
+    ! storms
+}
+
+# A line of processes that grows while it is killed (payload_process.c); its first one is the command.
+STORM=(storm 30 sub/up sub/outlived "$MARK")
+
+# Whoever ends it: all die at one stroke, so none sees another gone; and nobody else is hit.
+@test "a storm of forks ends at once: at its time limit, or with the command" {
+    bare
+    victim
+    local seconds
+    for seconds in 1 4 16; do # it has to be up before that
+        run box --timeout "${seconds}s" -- "$PAYLOAD" "${STORM[@]}"
+        [ "$status" -eq 124 ]
+        [ ! -e "$W/sub/up" ] || break
+    done
+    [ -e "$W/sub/up" ]
+    calm
+    rm "$W/sub/up"
+
+    run inside "\$P ${STORM[*]} & until [ -e sub/up ]; do sleep 0.02; done; exit 3"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    calm
+    [ ! -e "$W/sub/outlived" ]
+    victim_lives
+}
+
+@test "a storm of forks ends at once when agentbox or the keeper is killed" {
+    bare
+    victim
+    local whom
+    for whom in agentbox keeper; do
+        rm -f "$W/sub/up"
+        start_box -- "$PAYLOAD" "${STORM[@]}"
+        wait_for test -e "$W/sub/up"
+        storms
+        if [ "$whom" = agentbox ]; then
+            kill -KILL "$BOX_PID"
+        else
+            mapfile -t keepers < <(pgrep -P "$BOX_PID")
+            kill -KILL "${keepers[@]}"
+        fi
+        wait_for calm
+        wait "$BOX_PID" || :
+        [ ! -e "$W/sub/outlived" ]
+    done
+    victim_lives
+}
+
 @test "in a container without user namespaces: strict refuses and says what warn would give" {
     contain
     run box -- touch "$W/ran"

@@ -122,6 +122,7 @@ static const struct attempt attempts[] = {
     { "fds", try_fds },                     /* print the open descriptors */
     { "files", try_files },                 /* open until refused; print how many */
     { "forks", try_forks },                 /* LIMIT: fork until refused; print how many */
+    { "storm", try_storm },                 /* SECONDS UP OUTLIVED: a line that grows as it is killed */
     { "handle", try_handle },               /* PATH MOUNT: open by handle */
     { "identify", try_identify },           /* PATH: device:inode of what is seen there */
     { "inet", try_inet },                   /* tcp|udp|tfo|mptcp|raw ADDRESS PORT */
