@@ -19,7 +19,7 @@
 #include "launcher/launcher.h"
 
 #define WNOHANG_FLAG     1
-#define PATIENCE_SECONDS 5
+#define PATIENCE_SECONDS 10
 
 /* All but the network's, which pid 1 has made for it (linux/netns.c). */
 static unsigned long namespace_flags(const struct plan *p)

@@ -34,7 +34,7 @@ long stray_enclose(struct launch *l)
     /* Our parent still, so that number is the keeper's. */
     l->enclosed = reached && try_signal(l->keeper) == -EPERM && TRY0(__NR_getppid) == l->keeper;
     l->object = "scope of signals";
-    return l->enclosed ? 0 : -EOPNOTSUPP;
+    return l->enclosed ? 0 : -EPERM;
 }
 
 static long open_children(void)

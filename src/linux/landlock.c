@@ -87,8 +87,9 @@ long landlock_abi(void)
 static long create_ruleset(uint64_t fs, uint64_t net, uint64_t scoped)
 {
     struct ruleset_attr attr = { .handled_fs = fs, .handled_net = net, .scoped = scoped };
-    /* Old kernels refuse a longer struct than they know only if the rest is not zero. */
-    size_t size = scoped || net ? sizeof attr : sizeof attr.handled_fs;
+    /* No longer than what the kernel must know for it. */
+    size_t size = scoped ? sizeof attr : net ? offsetof(struct ruleset_attr, scoped)
+                                             : sizeof attr.handled_fs;
 
     return SYS3(__NR_landlock_create_ruleset, &attr, size, 0);
 }
