@@ -103,7 +103,7 @@ static int watch(const struct launch *l, int init, struct holds *holds)
         uint32_t sender;
         int status, sig;
 
-        long ready = TRY5(__NR_ppoll, fds, 2, timeout, 0, 0); /* takes what has passed off *timeout */
+        long ready = TRY5(__NR_ppoll, fds, 2, timeout, 0, 0); /* which counts *timeout down */
         if (timeout && ready == 0) {
             (void)TRY2(__NR_kill, init, SIGKILL);
             timeout = 0;

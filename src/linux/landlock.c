@@ -3,10 +3,10 @@
  * Landlock: the second fence. Everything that the running kernel's Landlock can handle is handled,
  * so it is refused unless a rule of the plan grants it: reading and executing everywhere, changes
  * only below the writable roots, devices in the sandbox's /dev. Signals and abstract sockets do not
- * leave the domain; where there is no pid namespace, pid 1 has one around the command's, by which it
- * finds all of the run and nobody else. Where pid 1 connects for the command (plan.relayed), the command connects and
- * binds nothing. The table below says what each ABI added; rights that a kernel does not know are
- * left out, and the result names the ABI in force.
+ * leave the domain; without a pid namespace pid 1 has one around the command's, by which it finds
+ * all of the run and nobody else. Where pid 1 connects for the command (plan.relayed), the command
+ * connects and binds nothing. The table below says what each ABI added; rights that a kernel does
+ * not know are left out, and the result names the ABI in force.
  */
 #include <linux/stat.h>
 
@@ -88,8 +88,9 @@ static long create_ruleset(uint64_t fs, uint64_t net, uint64_t scoped)
 {
     struct ruleset_attr attr = { .handled_fs = fs, .handled_net = net, .scoped = scoped };
     /* No longer than what the kernel must know for it. */
-    size_t size = scoped ? sizeof attr : net ? offsetof(struct ruleset_attr, scoped)
-                                             : sizeof attr.handled_fs;
+    size_t size = scoped ? sizeof attr
+                  : net  ? offsetof(struct ruleset_attr, scoped)
+                         : sizeof attr.handled_fs;
 
     return SYS3(__NR_landlock_create_ruleset, &attr, size, 0);
 }

@@ -122,7 +122,6 @@ static const struct attempt attempts[] = {
     { "fds", try_fds },                     /* print the open descriptors */
     { "files", try_files },                 /* open until refused; print how many */
     { "forks", try_forks },                 /* LIMIT: fork until refused; print how many */
-    { "storm", try_storm },                 /* SECONDS UP OUTLIVED: a line that grows as it is killed */
     { "handle", try_handle },               /* PATH MOUNT: open by handle */
     { "identify", try_identify },           /* PATH: device:inode of what is seen there */
     { "inet", try_inet },                   /* tcp|udp|tfo|mptcp|raw ADDRESS PORT */
@@ -140,6 +139,7 @@ static const struct attempt attempts[] = {
     { "reopen", try_reopen },               /* PATH: open to read, then write by /proc/self/fd */
     { "serve", try_serve },                 /* LOG DIR ABSTRACT: the host's canaries */
     { "state", try_state },                 /* print what the kernel says of us */
+    { "storm", try_storm },                 /* SECONDS UP OUTLIVED: grows while killed */
     { "tmpfile", try_tmpfile },             /* DIR */
     { "truncate-open", try_truncate_open }, /* PATH: O_TRUNC, read-only as well */
     { "unix", try_unix },                   /* stream|dgram|seqpacket PATH: connect and send */
