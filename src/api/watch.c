@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what pid 1 saw to a record: the plan of the run, which is kept for that, says by which rule
+ * From what pid 1 saw to a record: what is kept of the plan of the run for that says by which rule
  * it is refused and what would allow it (plan/explain.c, the same that answers `why`).
  *
  * What pid 1 tells was written by the command: a path, an address, a name. It is resolved as `why`
@@ -18,7 +18,8 @@
 #include "plan/watch.h"
 
 struct explainer {
-    struct arena own, plan; /* plan: the command's, once it runs */
+    struct arena own;  /* what is kept of the plan, once the command runs */
+    struct arena plan; /* the command's, where there was no memory for that */
     abx_manager *manager;
     struct explain_context context;
 };
@@ -286,6 +287,20 @@ void command_keep_plan(abx_command *c, struct run *run)
         run->watch = (struct run_watch){ .level = run->watch.level };
         return;
     }
-    e->plan = c->arena;
-    c->arena = (struct arena){ 0 };
+    _arena_ struct arena kept = { 0 };
+    struct explain_context context;
+    arena_init(&kept, ARENA_DEFAULT_LIMIT);
+    const char *program = arena_strdup(&kept, run->watch.program);
+    const char *cwd = arena_strdup(&kept, run->watch.cwd);
+    if (!program || !cwd || !explain_keep(&e->context, &kept, &context)) {
+        e->plan = c->arena;
+        c->arena = (struct arena){ 0 };
+        return;
+    }
+    e->context = context;
+    run->watch.program = program;
+    run->watch.cwd = cwd;
+    arena_done(&e->own);
+    e->own = kept;
+    kept = (struct arena){ 0 };
 }

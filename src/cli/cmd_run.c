@@ -38,7 +38,6 @@ struct session {
     struct network_asker *network;
     struct output output;
     abx_result *result; /* once it has ended */
-    bool rests;         /* for so long that it has given back what it does not need */
 };
 
 /* This program stops as its command did; returns when somebody continues it. */
@@ -84,11 +83,9 @@ static void pump(struct session *s)
 
     if (s->terminal)
         terminal_poll(s->terminal, fds + 2);
-    int r = poll(fds, 4, s->rests ? -1 : REST_AFTER_MS);
-    if (r == 0 && !s->rests) {
-        s->rests = true;
-        memory_give_back();
-    }
+    int r = poll(fds, 4, REST_AFTER_MS);
+    if (r == 0)
+        r = memory_rest(fds, 4);
     if (r <= 0)
         return;
     if (fds[1].revents)

@@ -1,18 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program's memory on Linux. It finds its own pages by the headers that the linker put in
- * front, and trusts them.
+ * front, and trusts them; where a program was linked in another way, less is given back.
+ *
+ * A position-independent program is written to before its first line runs: every pointer in its
+ * constant tables gets the address that it was loaded at, and those pages are its own from then on.
+ * While it rests they are the file's again. Only pages are dropped of which that was just tried and
+ * compared, so what the libc has written among them stays.
  */
 #include "cli/memory.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/defs.h"
 
 #define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
 #define HEAP_STEP  (1 << 20)
+#define TABLES_MAX 64u /* pages of tables: bits of a mask */
+
+#if defined(__x86_64__)
+#define RELOC_RELATIVE R_X86_64_RELATIVE
+#elif defined(__aarch64__)
+#define RELOC_RELATIVE R_AARCH64_RELATIVE
+#endif
 
 void memory_prepare(void)
 {
@@ -23,25 +41,142 @@ void memory_prepare(void)
 /* Of this program, wherever it was loaded. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
-/*
- * From now on this is one of the processes that only wait, perhaps for days, perhaps for its end in
- * a moment: it keeps what it needs. The program's own pages come back from the page cache as they
- * are used; what is not mapped at the end need not be unmapped then.
- */
-void memory_give_back(void)
+struct program {
+    uintptr_t base, page; /* page: its size */
+    const ElfW(Phdr) * headers;
+    const ElfW(Rela) * relocs;
+    size_t reloc_count;
+    uintptr_t from, to; /* tables that were relocated and are constant since */
+    off_t offset;       /* of these in the file */
+    uint64_t remade;    /* pages of these that are the file's at the moment, one bit each */
+};
+
+static const ElfW(Phdr) * find_header(const struct program *p, uint32_t type, uintptr_t at)
 {
-    const uintptr_t base = (uintptr_t)&__ehdr_start;
-    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(base + __ehdr_start.e_phoff);
-    const uintptr_t page = (uintptr_t)getauxval(AT_PAGESZ) - 1;
+    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
+        const ElfW(Phdr) *h = &p->headers[i];
+
+        if (h->p_type == type && (!at || (at >= h->p_vaddr && at - h->p_vaddr < h->p_filesz)))
+            return h;
+    }
+    return NULL;
+}
+
+static struct program read_program(void)
+{
+    struct program p = {
+        .base = (uintptr_t)&__ehdr_start,
+        .page = (uintptr_t)getauxval(AT_PAGESZ),
+        .headers = (const ElfW(Phdr) *)((uintptr_t)&__ehdr_start + __ehdr_start.e_phoff),
+    };
+    const ElfW(Phdr) *relro = find_header(&p, PT_GNU_RELRO, 0);
+    const ElfW(Phdr) *load = relro ? find_header(&p, PT_LOAD, relro->p_vaddr) : NULL;
+
+    for (const ElfW(Dyn) *d = _DYNAMIC; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_RELA) /* some libcs have made it an address */
+            p.relocs = (const ElfW(Rela) *)(d->d_un.d_ptr + (d->d_un.d_ptr < p.base ? p.base : 0));
+        else if (d->d_tag == DT_RELASZ)
+            p.reloc_count = d->d_un.d_val / sizeof *p.relocs;
+    if (!load || !p.relocs)
+        return p;
+    p.from = (p.base + relro->p_vaddr) & ~(p.page - 1);
+    p.to = (p.base + relro->p_vaddr + relro->p_memsz) & ~(p.page - 1);
+    p.to = MIN_OF(p.to, p.from + TABLES_MAX * p.page);
+    p.offset = (off_t)(p.from - p.base - load->p_vaddr + load->p_offset);
+    return p;
+}
+
+/* Relocates what is at `to`, which stands for the tables; all of it, or the pages of a mask. */
+static void relocate(const struct program *p, unsigned char *to, uint64_t pages)
+{
+    for (size_t i = 0; i < p->reloc_count; i++) {
+        const ElfW(Rela) *r = &p->relocs[i];
+        const uintptr_t at = p->base + r->r_offset;
+        const uintptr_t value = p->base + (uintptr_t)r->r_addend;
+
+        if (ELF64_R_TYPE(r->r_info) == RELOC_RELATIVE && at >= p->from && at < p->to &&
+            pages >> (at - p->from) / p->page & 1)
+            *(uintptr_t *)(to + (at - p->from)) = value;
+    }
+}
+
+/* Which pages of the tables are no more than the file's, relocated. */
+static uint64_t compare_tables(const struct program *p)
+{
+    const size_t size = p->to - p->from;
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    uint64_t same = 0;
+
+    if (fd < 0)
+        return 0;
+    unsigned char *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, p->offset);
+    (void)close(fd);
+    if (copy == MAP_FAILED)
+        return 0;
+    relocate(p, copy, ~UINT64_C(0));
+    for (size_t at = 0; at < size; at += p->page)
+        if (memcmp(copy + at, (const void *)(p->from + at), p->page) == 0)
+            same |= UINT64_C(1) << at / p->page;
+    (void)munmap(copy, size);
+    return same;
+}
+
+/* Another thread could use the tables, or need them to end us. */
+static bool is_alone(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
+}
+
+/* From here until tables_restore nothing that has a pointer in a constant may be used. */
+static void tables_drop(struct program *p)
+{
+    const uint64_t pages = p->from < p->to && is_alone() ? compare_tables(p) : 0;
+
+    /* Now: when it cannot be had, nothing has happened yet. */
+    if (!pages || mprotect((void *)p->from, p->to - p->from, PROT_READ | PROT_WRITE) < 0)
+        return;
+    for (uintptr_t at = p->from; at < p->to; at += p->page) {
+        const uint64_t bit = UINT64_C(1) << (at - p->from) / p->page;
+
+        if (pages & bit && madvise((void *)at, p->page, MADV_DONTNEED) == 0)
+            p->remade |= bit;
+    }
+}
+
+static void tables_restore(const struct program *p)
+{
+    if (!p->remade)
+        return;
+    relocate(p, (unsigned char *)p->from, p->remade);
+    (void)mprotect((void *)p->from, p->to - p->from, PROT_READ); /* hardening only */
+}
+
+/* What the page cache has as well, the heap's end, and what the stack was used for. */
+static void give_back(const struct program *p)
+{
+    const uintptr_t mask = p->page - 1;
 
     (void)malloc_trim(0);
     for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
-        const ElfW(Phdr) *h = &headers[i];
-        const uintptr_t from = base + h->p_vaddr, to = from + h->p_memsz;
+        const ElfW(Phdr) *h = &p->headers[i];
+        const uintptr_t from = p->base + h->p_vaddr, to = from + h->p_memsz;
 
         if (h->p_type == PT_LOAD && !(h->p_flags & PF_W))
-            (void)madvise((void *)(from & ~page), (to & ~page) - (from & ~page), MADV_DONTNEED);
+            (void)madvise((void *)(from & ~mask), (to & ~mask) - (from & ~mask), MADV_DONTNEED);
     }
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~page;
-    (void)madvise((void *)(here - STACK_USED), STACK_USED - page - 1, MADV_DONTNEED);
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~mask;
+    (void)madvise((void *)(here - STACK_USED), STACK_USED - p->page, MADV_DONTNEED);
+}
+
+int memory_rest(struct pollfd *fds, nfds_t count)
+{
+    struct program p = read_program();
+
+    tables_drop(&p);
+    give_back(&p);
+    int r = poll(fds, count, -1);
+    tables_restore(&p);
+    return r;
 }

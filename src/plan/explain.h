@@ -60,6 +60,13 @@ int32_t explain_command(const struct explain_context *context, const char *name,
 int32_t explain_network(const struct policy *policy, struct arena *arena,
                         struct explain_answer *ret, abx_error **err);
 
+/*
+ * A copy of all that explain_path and explain_network need about what is refused, for as long as
+ * the run goes on (explain_keep.c). False when out of memory.
+ */
+bool explain_keep(const struct explain_context *from, struct arena *arena,
+                  struct explain_context *ret);
+
 /* A word for a shell, quoted if it must be. NULL when out of memory. */
 const char *explain_word(struct arena *arena, const char *text);
 

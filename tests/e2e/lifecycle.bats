@@ -270,3 +270,30 @@ PY
     [ "$(BIG=$(head -c 100000 /dev/zero | tr '\0' x) box -- sh -c 'echo ${#BIG}')" -eq 100000 ]
     [ "$(box -- printf '[%s]' '' 'a b' $'n\nl' '*' "'" '"' '\' $'\xff')" = $'[][a b][n\nl][*][\']["][\\][\xff]' ]
 }
+
+# rests PID: the program has given back what it does not need to wait.
+rests() {
+    [ "$(awk '/^RssAnon/ { print $2 }' "/proc/$1/status")" -le 150 ]
+}
+
+@test "a run that rests gives memory back, and has all of it again when something happens" {
+    for who in $(everybody); do
+        life_as "$who"
+        chmod 777 "$O"
+        rm -f "$W/go"
+        mkfifo -m 666 "$W/go"
+        box_start --result "$W/r" -- \
+            sh -c 'for n in 1 2; do read _ <go; echo >"$1/canary-$n"; done; exit 9' - "$O" 2>"$BASE/err"
+        for _ in 1 2; do
+            if [ -n "$ABX_SANITIZED" ]; then sleep 0.5; else within 20 rests "$BOX"; fi
+            timeout 20 sh -c 'echo >"$1"' - "$W/go"
+        done
+        box_end
+        [ "$status" -eq 9 ]
+        for n in 1 2; do
+            grep -q "^file-write $O/canary-$n: .*; rule default (built-in); to allow: --rw $O$" "$BASE/err"
+            [ ! -e "$O/canary-$n" ]
+        done
+        field "$W/r" 'r["exitCode"]' | grep -qx 9
+    done
+}

@@ -227,9 +227,11 @@ answered"
         kill -0 "$BOX_PID"
         sleep 0.05
     done
+    local number # fusectl names it by its minor, of which stat shows the upper bits elsewhere
+    number=$(cat "$W/number")
     unshare -m --propagation private sh -c '
         mount -t fusectl none "$1" || exit 99
-        echo 1 >"$1/$2/abort"' sh "$X/connections" "$(cat "$W/number")"
+        echo 1 >"$1/$2/abort"' sh "$X/connections" "$((number & 255 | number >> 12 & ~255))"
     echo >"$W/go"
     wait "$BOX_PID" || :
     expect "$(tail -n 1 "$W/out")" "done"

@@ -5,6 +5,10 @@
  */
 #include "lib/tree.h"
 
+#include <malloc.h>
+
+#include "plan/explain.h"
+
 /* Options of one question: "key=value" each, NULL-terminated. */
 typedef const char *const options[8];
 
@@ -284,6 +288,88 @@ static void nonsense_is_refused(void **state)
     abx_manager_free(m);
 }
 
+/* All of an answer as one text, in the given arena. */
+static const char *answer_text(const struct explain_context *context, struct arena *arena,
+                               enum explain_operation operation, const struct explain_path *path)
+{
+    struct explain_answer a;
+
+    assert_int_equal(explain_path(context, operation, path, arena, &a, NULL), ABX_OK);
+    assert_false(a.allowed);
+    return arena_printf(arena, "%s|%s|%s|%s|%s|%s|%s", a.rule, a.origin, a.source, a.grant,
+                        a.grant_path, a.first, a.note);
+}
+
+static void what_is_kept_explains_refusals_as_the_plan_does(void **state)
+{
+    struct tree *t = *state;
+    const struct {
+        enum explain_operation operation;
+        struct explain_path path;
+    } questions[] = {
+        { EXPLAIN_WRITE, { .path = "/etc/passwd", .exists = true } },
+        { EXPLAIN_WRITE, { .path = "/etc/absent/x", .ancestor = "/etc" } },
+        { EXPLAIN_WRITE, { .path = strdup(at(t, "/home/w/src/f")), .exists = true } },
+        { EXPLAIN_READ, { .path = strdup(at(t, "/home/w/src/key")), .exists = true } },
+        { EXPLAIN_READ, { .path = strdup(at(t, "/home/w/b.pem")), .exists = true } },
+        { EXPLAIN_WRITE,
+          { .path = strdup(at(t, "/home/w/.vscode")), .ancestor = strdup(at(t, "/home/w")) } },
+        { EXPLAIN_WRITE, { .path = strdup(at(t, "/home/.config/agentbox/x")), .exists = true } },
+        { EXPLAIN_WRITE, { .path = "/proc/sys/kernel/hostname", .exists = true } },
+        { EXPLAIN_READ, { .path = "/dev/kmsg", .exists = true } },
+        { EXPLAIN_READ, { .path = "/tmp/of-the-host", .exists = true } },
+    };
+    const char *wanted[ARRAY_LEN(questions)];
+    struct explain_context kept, context = { 0 };
+    _arena_ struct arena own = { 0 }, answers = { 0 };
+
+    arena_init(&own, ARENA_DEFAULT_LIMIT);
+    arena_init(&answers, ARENA_DEFAULT_LIMIT);
+    make_file(t, "/home/w/src/key", "");
+    make_file(t, "/home/w/src/f", "");
+    make_file(t, "/home/w/a.pem", "");
+    make_file(t, "/home/w/b.pem", "");
+    make_dir(t, "/home/.config/agentbox");
+    rule(t, "filesystem.ro", "src");
+    rule(t, "filesystem.exclude", "src/key");
+    rule(t, "filesystem.exclude", "*.pem");
+    run(t);
+    context = (struct explain_context){ t->policy, t->facts, t->plan, { 0 } };
+    assert_int_equal(view_make(t->plan, &t->arena, &context.view, NULL), ABX_OK);
+    for (size_t i = 0; i < ARRAY_LEN(questions); i++)
+        wanted[i] = answer_text(&context, &answers, questions[i].operation, &questions[i].path);
+    assert_true(explain_keep(&context, &own, &kept));
+    assert_int_equal(mallopt(M_PERTURB, 0xa5), 1); /* what is given back is written over */
+    arena_done(&t->arena);
+    arena_init(&t->arena, ARENA_DEFAULT_LIMIT);
+    for (size_t i = 0; i < ARRAY_LEN(questions); i++)
+        assert_string_equal(
+            answer_text(&kept, &answers, questions[i].operation, &questions[i].path), wanted[i]);
+    for (size_t i = 2; i < 7; i++)
+        free((char *)questions[i].path.path);
+    free((char *)questions[5].path.ancestor);
+    assert_int_equal(mallopt(M_PERTURB, 0), 1);
+}
+
+static void no_memory_for_what_is_kept_is_told(void **state)
+{
+    struct tree *t = *state;
+    struct explain_context kept, context;
+    bool done = false;
+
+    run(t);
+    context = (struct explain_context){ t->policy, t->facts, t->plan, { 0 } };
+    assert_int_equal(view_make(t->plan, &t->arena, &context.view, NULL), ABX_OK);
+    for (size_t limit = 0; !done; limit += 64) {
+        _arena_ struct arena small = { 0 };
+
+        arena_init(&small, limit);
+        done = explain_keep(&context, &small, &kept);
+        assert_true(limit < 1 << 20);
+    }
+    assert_int_equal(kept.view.count, context.view.count);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
@@ -303,6 +389,8 @@ int main(void)
         TEST(a_filtered_network_is_answered_by_its_rules),
         TEST(an_answer_is_json),
         TEST(nonsense_is_refused),
+        TEST(what_is_kept_explains_refusals_as_the_plan_does),
+        TEST(no_memory_for_what_is_kept_is_told),
     };
 
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
