@@ -12,6 +12,9 @@
 #include "linux/launch.h"
 #include "plan/protocol.h"
 
+/* Small and written to in every run: beside what is initialized, so that all of it is one page. */
+#define SMALL_STATE __attribute__((section(".data")))
+
 /* path: as it was executed (AT_EXECFN). */
 /* Of whoever is linked with entry.c: the launcher, or the wrapper (src/wrapper). */
 int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path);
