@@ -12,7 +12,7 @@
  * Each command writes one byte when it runs, and all hold the write end of that pipe: the bytes say
  * that all are there, the pipe's end says that nothing of them is left, whoever had to be killed.
  */
-#include "bench.h"
+#include "library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +20,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 
 #define ROUNDS      3u
-#define WAYS        3u
+#define WAYS        4u
 #define WAIT_MS     120000
 #define SETTLE_MS   250u
 #define SETTLE_MAX  40u   /* times SETTLE_MS */
@@ -69,6 +71,7 @@ static int meminfo_read(struct meminfo *ret)
 struct way {
     enum metric first;
     const struct args *args; /* NULL: left out */
+    bool library;            /* one process starts all of them */
 };
 
 static double values[WAYS][ROUNDS][COLUMNS];
@@ -114,25 +117,69 @@ static int await(int fd, size_t count)
     }
 }
 
+/* In a process of its own: all of them are its sandboxes, until it is killed. */
+static ATTR_NORETURN void be_library_host(unsigned count, int out)
+{
+    static const char *const argv[] = { IDLE_COMMAND, NULL };
+    struct rlimit files;
+    abx_manager *manager;
+    abx_process *process;
+    abx_command *command;
+    abx_error *err = NULL;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    if (library_manager(&manager) < 0)
+        _exit(1);
+    for (unsigned i = 0; i < count; i++) {
+        if (abx_command_new(argv, &command, &err) != ABX_OK ||
+            abx_command_set_stdio(command, STDIN_FILENO, ABX_STDIO_NULL, -1, &err) != ABX_OK ||
+            abx_command_set_stdio(command, STDOUT_FILENO, ABX_STDIO_FD, out, &err) != ABX_OK ||
+            abx_manager_spawn(manager, command, &process, &err) != ABX_OK)
+            _exit(library_failed("spawn", err) < 0);
+        abx_command_free(command);
+    }
+    (void)close(out);
+    for (;;)
+        (void)pause();
+}
+
+static pid_t launch(const struct way *way, unsigned count, int out)
+{
+    if (!way->library)
+        return bench_launch(way->args, out);
+    const pid_t pid = fork();
+
+    if (pid == 0)
+        be_library_host(count, out);
+    return pid;
+}
+
 /* All of them: started, there, measured; pids are those that the caller has to end. */
-static int hold(const struct args *a, unsigned count, const int pipe_fds[2], pid_t *pids,
+static int hold(const struct way *way, unsigned count, const int pipe_fds[2], pid_t *pids,
                 unsigned *ret_started, struct meminfo *ret)
 {
-    for (; *ret_started < count; ++*ret_started) {
-        pids[*ret_started] = bench_launch(a, pipe_fds[1]);
+    const char *name = way->args->v[0];
+    const unsigned launches = way->library ? 1 : count;
+
+    for (; *ret_started < launches; ++*ret_started) {
+        pids[*ret_started] = launch(way, count, pipe_fds[1]);
         if (pids[*ret_started] < 0)
-            return bench_fail("start '%s': %s", a->v[0], strerror(errno));
+            return bench_fail("start '%s': %s", name, strerror(errno));
     }
     if (await(pipe_fds[0], count) < 0 || meminfo_settled(ret) < 0)
         return -1;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < launches; i++) {
         if (waitpid(pids[i], NULL, WNOHANG) != 0)
-            return bench_fail("'%s' ended while it should be idle", a->v[0]);
+            return bench_fail("'%s' ended while it should be idle", name);
     }
     return 0;
 }
 
-static int measure_one(const struct args *a, unsigned count, pid_t *pids, double ret[COLUMNS])
+static int measure_one(const struct way *way, unsigned count, pid_t *pids, double ret[COLUMNS])
 {
     struct meminfo before, during;
     unsigned started = 0;
@@ -144,7 +191,7 @@ static int measure_one(const struct args *a, unsigned count, pid_t *pids, double
         return bench_fail("pipe: %s", strerror(errno));
     _fd_ int in = ends[0];
     _fd_ int out = ends[1];
-    int r = hold(a, count, ends, pids, &started, &during);
+    int r = hold(way, count, ends, pids, &started, &during);
     for (unsigned i = 0; i < started; i++)
         (void)kill(pids[i], SIGKILL);
     for (unsigned i = 0; i < started; i++)
@@ -175,9 +222,10 @@ int memory_measure(const struct bench *b)
     static pid_t pids[BENCH_IDLE_MAX];
     const char *project = b->place->project;
     const struct way ways[WAYS] = {
-        { METRIC_MEM_PLAIN, &plain },
-        { METRIC_MEM_BWRAP, b->bwrap ? &bwrap : NULL },
-        { METRIC_MEM_RUN, &ours },
+        { .first = METRIC_MEM_PLAIN, .args = &plain },
+        { .first = METRIC_MEM_BWRAP, .args = b->bwrap ? &bwrap : NULL },
+        { .first = METRIC_MEM_RUN, .args = &ours },
+        { .first = METRIC_MEM_LIB, .args = &ours, .library = true },
     };
 
     if (b->bwrap)
@@ -195,7 +243,7 @@ int memory_measure(const struct bench *b)
             unsigned which = (round + i) % WAYS;
 
             if (ways[which].args &&
-                measure_one(ways[which].args, b->idle, pids, values[which][round]) < 0)
+                measure_one(&ways[which], b->idle, pids, values[which][round]) < 0)
                 return -1;
         }
     }

@@ -12,16 +12,9 @@
 
 #include <unistd.h>
 
-#include "agentbox/agentbox.h"
+#include "library.h"
 
 #define FIREJAIL_PATH "/usr/bin/firejail"
-
-static int library_failed(const char *what, abx_error *err)
-{
-    (void)bench_fail("library: %s: %s", what, abx_error_message(err));
-    abx_error_free(err);
-    return -1;
-}
 
 static int run_with(abx_manager *manager)
 {
@@ -41,26 +34,12 @@ static int run_with(abx_manager *manager)
     return good ? 0 : bench_fail("library: the run did not succeed in a whole sandbox");
 }
 
-static int new_manager(abx_manager **ret)
-{
-    abx_config *config;
-    abx_error *err = NULL;
-
-    if (abx_config_new(&config, &err) != ABX_OK)
-        return library_failed("new config", err);
-    int32_t code = abx_config_set_string(config, "network.mode", "blocked", &err);
-    if (code == ABX_OK)
-        code = abx_manager_new(config, NULL, ret, &err);
-    abx_config_free(config);
-    return code == ABX_OK ? 0 : library_failed("new manager", err);
-}
-
 static int run_cold(void *user)
 {
     abx_manager *manager;
 
     (void)user;
-    if (new_manager(&manager) < 0)
+    if (library_manager(&manager) < 0)
         return -1;
     int r = run_with(manager);
     abx_manager_free(manager);
@@ -113,7 +92,7 @@ int startup_measure(const struct bench *b)
     args_agentbox(&landlock, b);
     ARGS_ADD(&landlock, "--backend", "landlock", "--set", "fallbackPolicy=warn", "--", "/bin/true");
     const bool jails = firejail_runs(&firejail, project);
-    if (new_manager(&manager) < 0)
+    if (library_manager(&manager) < 0)
         return -1;
 
     const struct variant variants[] = {

@@ -185,8 +185,7 @@ const char *cause_cost(enum probe_item item, struct cause_rest rest)
         return "Landlock stands alone around the files: names of hidden ones, modes and times are "
                "open, /tmp is closed";
     case PROBE_PIDNS:
-        return "the host's processes can be seen, with their arguments, and slowed down; those of "
-               "a run can put off its end";
+        return "the host's processes can be seen, with their arguments, and slowed down";
     case PROBE_NETNS:
         return rest.view ? "there is no network at all"
                          : "nothing inside can listen, or send datagrams";

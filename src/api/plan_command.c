@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "plan/compile.h"
+#include "plan/view.h"
 #include "probe/scan.h"
 #include "probe/state.h"
 
@@ -109,6 +110,30 @@ static void notice_docker(const abx_command *c)
                            "Docker's socket is let in: whoever has it owns the host");
 }
 
+/* What is absent can be made where another rule makes its directory writable, and only there. */
+static void notice_absent(abx_command *c)
+{
+    struct view view = { 0 };
+
+    for (size_t i = 0; i < c->facts->path_count; i++) {
+        const struct path_fact *f = &c->facts->paths[i];
+        _buf_ struct buf text = { .limit = 32768 };
+
+        if (f->exists || f->rule->access != ACCESS_RW || f->rule->origin != ORIGIN_CALL ||
+            (f->rule->flags & RULE_GLOB))
+            continue;
+        if (!view.entries && view_make(c->plan, &c->arena, &view, NULL) != ABX_OK)
+            return;
+        if (view_access(&view, f->path) == ACCESS_RW)
+            continue;
+        (void)buf_puts(&text, "--rw '");
+        (void)str_escape(&text, f->rule->text, strlen(f->rule->text));
+        (void)buf_puts(&text, "': it does not exist, so nothing is granted; make it first");
+        if (!text.failed)
+            manager_notice(c->manager, ABX_NOTICE_INFO, text.data);
+    }
+}
+
 /* Said once, although a plan may be made again. */
 static void say_notices(abx_command *c)
 {
@@ -116,6 +141,7 @@ static void say_notices(abx_command *c)
         return;
     c->noticed = true;
     notice_cwd(c);
+    notice_absent(c);
     notice_secrets(c);
     notice_docker(c);
     backend_notice(c);

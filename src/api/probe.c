@@ -93,7 +93,7 @@ static const char *abi_text(int32_t abi, bool covered)
                        : ": no control of device ioctls, nor of signals to the user's processes";
     if (abi < 6)
         return covered ? ": no scopes; the namespaces cover signals and abstract sockets"
-                       : ": no scopes: the user's processes can be signalled";
+                       : ": no scopes: processes can be signalled, and a run put off its end";
     return ": all rights and scopes";
 }
 

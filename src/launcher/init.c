@@ -28,6 +28,7 @@
 #define WUNTRACED_FLAG      2
 #define WCONTINUED_FLAG     8
 #define RUSAGE_CHILDREN_WHO (-1)
+#define REAP_BATCH          64
 
 struct init {
     const struct launch *l;
@@ -35,7 +36,8 @@ struct init {
     int notify_fd;    /* -1: not watched, or nobody is left to watch */
     int64_t deadline; /* 0: none */
     bool ended, killed, timed_out, warned;
-    int status; /* of the command */
+    bool behind; /* more children may wait to be reaped */
+    int status;  /* of the command */
 };
 
 static int64_t now_ns(void)
@@ -49,8 +51,8 @@ static int64_t now_ns(void)
 static void kill_all(struct init *in)
 {
     in->killed = true;
-    if (in->l->plan.layers & LAYER_BIT(LAYER_PIDNS))
-        (void)TRY2(__NR_kill, -1, SIGKILL); /* all but ourselves */
+    if ((in->l->plan.layers & LAYER_BIT(LAYER_PIDNS)) || in->l->enclosed)
+        (void)TRY2(__NR_kill, -1, SIGKILL); /* all of the run but ourselves, at one stroke */
     else
         /* -1 would be every process of the user; a group that was reaped may be another's. */
         stray_kill(in->ended ? 0 : in->command);
@@ -88,15 +90,23 @@ static void on_child(struct init *in, int pid, int status)
     }
 }
 
-/* True when there is nobody to reap: without children nothing lives in the namespace. */
+/*
+ * True when there is nobody to reap: without children nothing lives in the namespace. Some at a
+ * time: many processors together make orphans faster than one reaps them, and the time limit and
+ * the host have to be looked at meanwhile.
+ */
 static bool reap(struct init *in)
 {
+    const int how = WNOHANG_FLAG | WUNTRACED_FLAG | WCONTINUED_FLAG;
+    long pid = 1;
     int status;
-    long pid;
 
-    while ((pid = TRY4(__NR_wait4, -1, &status, WNOHANG_FLAG | WUNTRACED_FLAG | WCONTINUED_FLAG,
-                       0)) > 0)
-        on_child(in, (int)pid, status);
+    for (int i = 0; i < REAP_BATCH && pid > 0; i++) {
+        pid = TRY4(__NR_wait4, -1, &status, how, 0);
+        if (pid > 0)
+            on_child(in, (int)pid, status);
+    }
+    in->behind = pid > 0;
     return pid == -ECHILD;
 }
 
@@ -156,13 +166,13 @@ static bool wait_for_work(struct init *in)
     struct __kernel_timespec left = { 0 };
     bool timed = in->deadline && !in->killed;
 
-    if (timed) {
+    if (timed && !in->behind) {
         int64_t ns = in->deadline - now_ns();
         ns = ns < 0 ? 0 : ns;
         left.tv_sec = ns / NSEC_PER_SEC;
         left.tv_nsec = ns % NSEC_PER_SEC;
     }
-    (void)TRY5(__NR_ppoll, fds, 4, timed ? &left : 0, 0, 0);
+    (void)TRY5(__NR_ppoll, fds, 4, timed || in->behind ? &left : 0, 0, 0);
     if (fds[1].revents)
         give_up(in);
     if (timed && now_ns() >= in->deadline) {
@@ -172,7 +182,7 @@ static bool wait_for_work(struct init *in)
     on_watched(in, fds[2].revents);
     if (fds[3].revents)
         on_relay(in);
-    return fds[0].revents || in->killed;
+    return fds[0].revents || in->killed || in->behind;
 }
 
 static int supervise(struct init *in)

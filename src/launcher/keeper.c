@@ -5,7 +5,8 @@
  * (PDEATHSIG in pid 1: this process has one thread, so that signal is exact).
  *
  *   host gone (lifeline closes)   -> pid 1 is killed, and with it every process inside; without a
- *                                    pid namespace what pid 1 leaves comes to us and is killed
+ *                                    pid namespace it has some time to end them itself, which it
+ *                                    can do better; what it leaves comes to us and is killed
  *   pid 1 gone                    -> placeholders are removed, its exit code is passed on
  *   a signal for the command      -> passed to pid 1, which knows whom it is for
  */
@@ -13,10 +14,13 @@
 #include <asm/signal.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <linux/time_types.h>
 
 #include "launcher/launcher.h"
 
-#define WNOHANG_FLAG 1
+#define WNOHANG_FLAG     1
+#define PATIENCE_SECONDS 10
+
 /* All but the network's, which pid 1 has made for it (linux/netns.c). */
 static unsigned long namespace_flags(const struct plan *p)
 {
@@ -93,16 +97,22 @@ static int watch(const struct launch *l, int init, struct holds *holds)
         { .fd = LAUNCH_FD_LIFELINE, .events = POLLIN },
     };
 
+    struct __kernel_timespec left = { .tv_sec = l->keeper ? PATIENCE_SECONDS : 0 }, *timeout = 0;
+
     for (;;) {
         uint32_t sender;
         int status, sig;
 
-        (void)TRY5(__NR_ppoll, fds, 2, 0, 0, 0);
+        long ready = TRY5(__NR_ppoll, fds, 2, timeout, 0, 0); /* which counts *timeout down */
+        if (timeout && ready == 0) {
+            (void)TRY2(__NR_kill, init, SIGKILL);
+            timeout = 0;
+        }
         if (fds[1].revents & POLLIN)
             hold_receive(holds);
         if (fds[1].revents & (POLLHUP | POLLERR)) {
-            (void)TRY2(__NR_kill, init, SIGKILL);
             fds[1].fd = -1;
+            timeout = &left;
         }
         while ((sig = signals_next(&sender)) != 0)
             if (sig != SIGCHLD && l->bwrap)

@@ -12,6 +12,9 @@
 #include "linux/launch.h"
 #include "plan/protocol.h"
 
+/* Small and written to in every run: beside what is initialized, so that all of it is one page. */
+#define SMALL_STATE __attribute__((section(".data")))
+
 /* path: as it was executed (AT_EXECFN). */
 /* Of whoever is linked with entry.c: the launcher, or the wrapper (src/wrapper). */
 int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path);
@@ -23,7 +26,9 @@ ATTR_NORETURN void init_run(struct launch *l);
 long command_start(struct launch *l);
 void command_release_stack(void); /* once that has returned */
 int probe_run(void);
-/* Without a pid namespace: kills the command's group and every process that is our child by now. */
+/* ---- stray.c: without a pid namespace ---- */
+long stray_enclose(struct launch *l); /* the step; sets l->enclosed */
+/* Kills the command's group and every process that is our child by now. */
 void stray_kill(int group);
 long stray_ready(struct launch *l); /* 0, or -errno: they could not be found */
 

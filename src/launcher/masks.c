@@ -361,13 +361,14 @@ long masks_serve(struct launch *l)
     bool any = false;
 
     l->object = "masks";
+    for (size_t i = 0; i < MASK_KINDS; i++)
+        any = any || l->tellers[i].device >= 0;
+    if (!any)
+        return 0;
     for (size_t i = 0; i < MASK_KINDS; i++) {
         served.tellers[i] = l->tellers[i];
         served.masks[i] = (struct fuse_mask){ i ? S_IFREG : S_IFDIR, p->uid, p->gid };
-        any = any || l->tellers[i].device >= 0;
     }
-    if (!any)
-        return 0;
     if (!take_filter(p))
         return -E2BIG;
     long r = sys_clone_vm(LAUNCH_THREAD, stack + sizeof stack, masks_main, 0);

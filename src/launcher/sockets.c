@@ -42,7 +42,7 @@ struct address {
     char path[ADDRESS_MAX + 1];
 };
 
-static struct {
+SMALL_STATE static struct {
     struct {
         int fd;
         uint64_t dev, ino;

@@ -132,7 +132,7 @@ static const struct step steps[] = {
     { "limits",     LAYER_LIMITS,   limits_apply     },
     { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */
     { "guard",      LAYER_COUNT,    step_guard       },
-    { "enclose",    LAYER_LANDLOCK, landlock_enclose },
+    { "enclose",    LAYER_LANDLOCK, stray_enclose    },
     { "masks",      LAYER_MOUNTS,   masks_serve      }, /* a thread: shut in as pid 1 is */
 };
 
@@ -152,7 +152,7 @@ static const struct step bwrapped_steps[] = {
     { "limits",     LAYER_LIMITS,   limits_apply     },
     { "privileges", LAYER_COUNT,    caps_drop        },
     { "guard",      LAYER_COUNT,    step_guard       },
-    { "enclose",    LAYER_LANDLOCK, landlock_enclose },
+    { "enclose",    LAYER_LANDLOCK, stray_enclose    },
 };
 /* clang-format on */
 

@@ -27,7 +27,7 @@ static const struct call calls[] = {
 #undef WATCH
 };
 
-static struct {
+SMALL_STATE static struct {
     uint8_t rows[NUMBERS]; /* of calls, from 1 on; 0: none has this number */
     bool networked;
 } watch;

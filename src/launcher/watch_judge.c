@@ -18,7 +18,7 @@
 #define ST_RDONLY_BIT  1
 #define NAME_BITS      4096u
 
-static struct {
+SMALL_STATE static struct {
     uint64_t names[NAME_BITS / 64]; /* hashes of the mounts' last names */
     bool learn;
 } judge;

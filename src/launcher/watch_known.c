@@ -22,7 +22,7 @@
 #define USES_MAX      256u /* then it is looked at again */
 #define OTHERS_MAX    32u  /* calls of others, until a change is over for sure */
 
-static struct {
+SMALL_STATE static struct {
     bool kept; /* at all */
     char name[NAME_MAX_KEPT];
     size_t len; /* 0: none */

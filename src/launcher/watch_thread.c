@@ -18,8 +18,8 @@
 #define STACK_SIZE   32768u /* watch.c's buffers are static */
 
 static _Alignas(16) uint8_t stack[STACK_SIZE];
-static uint32_t calls;
-static bool has_room;
+SMALL_STATE static uint32_t calls;
+SMALL_STATE static bool has_room;
 
 /* Serves until nobody is left who could call. It is never waited for: it ends with pid 1. */
 static ATTR_NORETURN void thread_main(void *arg)

@@ -3,9 +3,10 @@
  * Landlock: the second fence. Everything that the running kernel's Landlock can handle is handled,
  * so it is refused unless a rule of the plan grants it: reading and executing everywhere, changes
  * only below the writable roots, devices in the sandbox's /dev. Signals and abstract sockets do not
- * leave the domain. Where pid 1 connects for the command (plan.relayed), the command connects and
- * binds nothing. The table below says what each ABI added; rights that a kernel does not know are
- * left out, and the result names the ABI in force.
+ * leave the domain; without a pid namespace pid 1 has one around the command's, by which it finds
+ * all of the run and nobody else. Where pid 1 connects for the command (plan.relayed), the command
+ * connects and binds nothing. The table below says what each ABI added; rights that a kernel does
+ * not know are left out, and the result names the ABI in force.
  */
 #include <linux/stat.h>
 
@@ -33,9 +34,12 @@
 #define NET_BIND       (UINT64_C(1) << 0)  /* ABI 4: TCP */
 #define NET_CONNECT    (UINT64_C(1) << 1)
 #define NET_ABI        4
+#define SCOPE_ABI      6
+#define QUIET_ABI      7
 
 #define RULESET_VERSION   1u
 #define RULE_PATH_BENEATH 1
+#define LOG_SAME_EXEC_OFF 1u /* ABI 7: what this program itself is refused is no audit record */
 
 /* Indexed by ABI; the last row serves all later ones. */
 static const struct {
@@ -83,8 +87,10 @@ long landlock_abi(void)
 static long create_ruleset(uint64_t fs, uint64_t net, uint64_t scoped)
 {
     struct ruleset_attr attr = { .handled_fs = fs, .handled_net = net, .scoped = scoped };
-    /* Old kernels refuse a longer struct than they know only if the rest is not zero. */
-    size_t size = scoped || net ? sizeof attr : sizeof attr.handled_fs;
+    /* No longer than what the kernel must know for it. */
+    size_t size = scoped ? sizeof attr
+                  : net  ? offsetof(struct ruleset_attr, scoped)
+                         : sizeof attr.handled_fs;
 
     return SYS3(__NR_landlock_create_ruleset, &attr, size, 0);
 }
@@ -108,16 +114,22 @@ static long add_rule(long ruleset, const struct landlock_rule *rule, uint64_t ha
     return r;
 }
 
-static long restrict_self(long ruleset)
+static long restrict_self(long ruleset, unsigned flags)
 {
-    long r = SYS2(__NR_landlock_restrict_self, ruleset, 0);
+    long r = SYS2(__NR_landlock_restrict_self, ruleset, flags);
 
     file_close((int)ruleset);
     return r;
 }
 
-/* The plan's rules, for the calling process and those to come. */
-static long apply_rules(struct launch *l, bool scopes)
+/* pid 1 is refused one signal for every process of the user when it ends a run (kill_all). */
+static unsigned quiet_flags(long abi)
+{
+    return abi >= QUIET_ABI ? LOG_SAME_EXEC_OFF : 0;
+}
+
+/* The plan's rules, for the calling process and those to come, and the scopes if it has them. */
+static long apply_rules(struct launch *l, uint64_t scopes, bool quiet)
 {
     l->object = "ruleset";
     long abi = landlock_abi();
@@ -125,7 +137,7 @@ static long apply_rules(struct launch *l, bool scopes)
         return abi < 0 ? abi : -EOPNOTSUPP;
 
     size_t row = MIN_OF((size_t)abi, ARRAY_LEN(abi_table) - 1);
-    long ruleset = create_ruleset(abi_table[row].fs, 0, scopes ? abi_table[row].scoped : 0);
+    long ruleset = create_ruleset(abi_table[row].fs, 0, scopes & abi_table[row].scoped);
     if (ruleset < 0)
         return ruleset;
     for (uint32_t i = 0; i < l->plan.rule_count; i++) {
@@ -136,7 +148,27 @@ static long apply_rules(struct launch *l, bool scopes)
     }
     l->object = "domain";
     l->landlock_abi = (uint32_t)abi;
-    return restrict_self(ruleset);
+    return restrict_self(ruleset, quiet ? quiet_flags(abi) : 0);
+}
+
+/*
+ * A domain that adds scopes and network rights to the one around it, which decides about files.
+ * Every domain refuses links and renames from one directory to another (REFER) unless it says
+ * otherwise, so it does, for all. The other right is one that no plan grants: a domain must handle
+ * something.
+ */
+static long apply_scopes(struct launch *l, long abi, uint64_t net, uint64_t scopes, unsigned flags)
+{
+    static const struct landlock_rule all = { .grant = GRANT_WRITE, .path = "/" };
+    const size_t row = MIN_OF((size_t)abi, ARRAY_LEN(abi_table) - 1);
+    const uint64_t handled = abi_table[row].fs & (FS_REFER | FS_MAKE_BLOCK);
+
+    l->object = "domain";
+    long ruleset = create_ruleset(handled, net, scopes & abi_table[row].scoped);
+    if (ruleset < 0)
+        return ruleset;
+    long r = handled & FS_REFER ? add_rule(ruleset, &all, handled) : 0;
+    return r < 0 ? r : restrict_self(ruleset, flags);
 }
 
 /* Whether pid 1 looks into the command. */
@@ -146,35 +178,36 @@ static bool is_asked(const struct plan *p)
 }
 
 /*
- * Who looks into another process must be in its domain or in one around it. So pid 1 enters the
- * command's rules first, without the scopes: its signals must still reach the command. The
- * command's own domain, inside of that, adds them.
+ * Pid 1's domain, around the command's. Who looks into another process must be in its domain or in
+ * one around it, so a pid 1 that is asked has the command's rules. Where no pid namespace holds the
+ * run together, the scope does: signals of pid 1 reach the run, all of it, and nobody else.
  */
 long landlock_enclose(struct launch *l)
 {
-    return is_asked(&l->plan) ? apply_rules(l, false) : 0;
+    const uint64_t scopes = l->keeper ? SCOPE_SIGNAL : 0;
+
+    if (is_asked(&l->plan)) {
+        long r = apply_rules(l, scopes, scopes != 0);
+        return r < 0 ? r : scopes && l->landlock_abi >= SCOPE_ABI;
+    }
+    if (!scopes)
+        return 0;
+    l->object = "ruleset";
+    long abi = landlock_abi();
+    if (abi < SCOPE_ABI)
+        return abi < 0 ? abi : 0;
+    long r = apply_scopes(l, abi, 0, scopes, quiet_flags(abi));
+    return r < 0 ? r : 1;
 }
 
 long landlock_apply(struct launch *l)
 {
-    if (!is_asked(&l->plan))
-        return apply_rules(l, true);
-    /*
-     * Every domain refuses links and renames from one directory to another (REFER) unless it says
-     * otherwise, so it does, for all: the domain around it decides. The other right is one that no
-     * plan grants: a domain must handle something.
-     */
-    static const struct landlock_rule all = { .grant = GRANT_WRITE, .path = "/" };
-    const size_t row = MIN_OF((size_t)l->landlock_abi, ARRAY_LEN(abi_table) - 1);
-    const uint64_t handled = abi_table[row].fs & (FS_REFER | FS_MAKE_BLOCK);
-    const uint64_t net = l->plan.relayed && l->landlock_abi >= NET_ABI ? NET_BIND | NET_CONNECT : 0;
+    const long abi = l->landlock_abi;
+    const uint64_t net = l->plan.relayed && abi >= NET_ABI ? NET_BIND | NET_CONNECT : 0;
 
-    l->object = "domain";
-    long ruleset = create_ruleset(handled, net, abi_table[row].scoped);
-    if (ruleset < 0)
-        return ruleset;
-    long r = handled & FS_REFER ? add_rule(ruleset, &all, handled) : 0;
-    return r < 0 ? r : restrict_self(ruleset);
+    if (!is_asked(&l->plan))
+        return apply_rules(l, ~UINT64_C(0), false);
+    return apply_scopes(l, abi, net, ~UINT64_C(0), 0);
 }
 
 /* Pid 1 opens nothing any more. Its signals must still reach the command: no scope. */
@@ -182,5 +215,5 @@ long landlock_close_all(void)
 {
     long ruleset = create_ruleset(abi_table[1].fs, 0, 0);
 
-    return ruleset < 0 ? ruleset : restrict_self(ruleset);
+    return ruleset < 0 ? ruleset : restrict_self(ruleset, 0);
 }

@@ -32,6 +32,7 @@ struct launch {
     size_t image_size;
 
     int keeper;     /* its pid as pid 1 sees it: 0 in a pid namespace of its own */
+    bool enclosed;  /* init: nobody outside of the run can be signalled, which was tried */
     int sync_fd;    /* init: the keeper has written the id maps (root only); -1 otherwise */
     int cwd_fd;     /* O_PATH, where the command starts, in the final view */
     int tty_fd;     /* slave side, or -1 */
@@ -121,7 +122,8 @@ long limits_apply(struct launch *l);
 long caps_bound(struct launch *l); /* what execve could give back; what there is stays */
 long caps_drop(struct launch *l);
 bool caps_may_mount(void);
-long landlock_enclose(struct launch *l); /* in pid 1, for a command that is watched */
+/* In pid 1, around the command's domain: 1 if signals do not leave it, 0, or -errno. */
+long landlock_enclose(struct launch *l);
 long landlock_apply(struct launch *l);
 long landlock_close_all(void); /* for pid 1: nothing at all */
 long landlock_abi(void);

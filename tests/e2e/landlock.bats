@@ -249,6 +249,145 @@ dead() {
     done
 }
 
+storms() {
+    pgrep -f "storm [0-9]+ sub/up sub/outlived.*$MARK" >/dev/null
+}
+calm() {
+    ! storms
+}
+
+# A line of processes that grows while it is killed (payload_process.c); its first one is the command.
+STORM=(storm 30 sub/up sub/outlived "$MARK")
+
+# Whoever ends it: all die at one stroke, so none sees another gone; and nobody else is hit.
+@test "a storm of forks ends at once: at its time limit, or with the command" {
+    bare
+    victim
+    local seconds
+    for seconds in 1 4 16; do # it has to be up before that
+        run box --timeout "${seconds}s" -- "$PAYLOAD" "${STORM[@]}"
+        [ "$status" -eq 124 ]
+        [ ! -e "$W/sub/up" ] || break
+    done
+    [ -e "$W/sub/up" ]
+    calm
+    rm "$W/sub/up"
+
+    run inside "\$P ${STORM[*]} & until [ -e sub/up ]; do sleep 0.02; done; exit 3"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    calm
+    [ ! -e "$W/sub/outlived" ]
+    victim_lives
+}
+
+@test "a storm of forks ends at once when agentbox or the keeper is killed" {
+    bare
+    victim
+    local whom
+    for whom in agentbox keeper; do
+        rm -f "$W/sub/up"
+        start_box -- "$PAYLOAD" "${STORM[@]}"
+        wait_for test -e "$W/sub/up"
+        storms
+        if [ "$whom" = agentbox ]; then
+            kill -KILL "$BOX_PID"
+        else
+            mapfile -t keepers < <(pgrep -P "$BOX_PID")
+            kill -KILL "${keepers[@]}"
+        fi
+        wait_for calm
+        wait "$BOX_PID" || :
+        [ ! -e "$W/sub/outlived" ]
+    done
+    victim_lives
+}
+
+# Signals by number, by thread, by group, by descriptor and by a file's owner.
+@test "pid 1, the keeper and other processes of the user get no signal from inside" {
+    bare
+    victim
+    run inside "exec python3 - $VICTIM <<'P'
+import ctypes, fcntl, os, signal, sys
+def parent(pid):
+    return int(open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[1])
+init = os.getppid()
+keeper = parent(init)
+libc = ctypes.CDLL(None, use_errno=True)
+def refused(what, call):
+    try:
+        call()
+    except PermissionError:
+        return
+    print('WENT', what)
+def thread_kill(pid):
+    if libc.syscall(200 if os.uname().machine == 'x86_64' else 130, pid, 9) < 0: # tkill
+        raise OSError(ctypes.get_errno(), 'tkill')
+for pid in init, keeper, int(sys.argv[1]):
+    for sig in 0, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM:
+        refused(('kill', pid, sig), lambda: os.kill(pid, sig))
+    if os.getpgid(pid) > 1: # 0: of another pid namespace, and killpg's name for our own
+        refused(('group', pid), lambda: os.killpg(os.getpgid(pid), signal.SIGKILL))
+    refused(('thread', pid), lambda: thread_kill(pid))
+    try:
+        fd = os.pidfd_open(pid)
+    except PermissionError:
+        pass
+    else:
+        refused(('pidfd', pid), lambda: signal.pidfd_send_signal(fd, signal.SIGKILL))
+    r, w = os.pipe()
+    try:
+        fcntl.fcntl(r, fcntl.F_SETOWN, pid)
+        fcntl.fcntl(r, 10, signal.SIGKILL) # F_SETSIG
+        fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+        os.write(w, b'x')
+    except PermissionError:
+        pass
+print('done', flush=True)
+sys.exit(7)
+P"
+    echo "$output"
+    [ "$output" = "done" ]
+    [ "$status" -eq 7 ]
+    victim_lives
+}
+
+@test "below ABI 6 the gap 'signals' says what a storm can do, and a tree still ends" {
+    bare
+    cp "$ABX_BUILD/tests/ladder" "$FIX/bin/ladder"
+    AS+=("$FIX/bin/ladder" landlock=5 --)
+    run box --timeout 500ms --result "$X/result" -c "(setsid sh -c \"setsid sleep 7777.$MARK & sleep 7777.$MARK\" &); sleep 60"
+    echo "$output"
+    [ "$status" -eq 124 ]
+    dead
+    grep -q '"gaps":.*"signals"' "$X/result"
+    OPTIONS=(--backend landlock)
+    run box -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *"put off their end (Landlock below ABI 6)"* ]]
+    AS=("${AS[@]/landlock=5/landlock=6}")
+    run box -- true
+    [ "$status" -eq 125 ]
+    [[ $output == *"processes can be seen"* && $output != *"put off"* ]]
+}
+
+# In a pid namespace, in which kill(-1) would end no more than the canary.
+@test "where Landlock does not confine signals nothing runs, and everything lives" {
+    bare
+    local rung own=(unshare -pf --mount-proc) as=("${AS[@]}")
+    cp "$ABX_BUILD/tests/ladder" "$FIX/bin/ladder"
+    [ "$(id -u)" -eq 0 ] || own=(unshare -Urpf --mount-proc)
+    for rung in landlock_restrict_self=nothing kill=EPERM; do
+        AS=("${own[@]}" sh -c 'sleep 600 & "$@"; status=$?; kill -KILL "$!" && exit "$status"; exit 99' -
+            "${as[@]}" "$FIX/bin/ladder" "$rung" --)
+        run box --timeout 1s -- touch sub/ran
+        echo "$output"
+        [ "$status" -eq 125 ]
+        [[ $output == *"step 'enclose'"*"hint: signals between"* ]]
+        [ ! -e "$W/sub/ran" ]
+    done
+}
+
 @test "in a container without user namespaces: strict refuses and says what warn would give" {
     contain
     run box -- touch "$W/ran"

@@ -59,6 +59,44 @@ ends() {
     says "--max-connections '0': not a number from 1 to 10000" '`agentbox bridge --help`' bridge --max-connections 0 . 127.0.0.1:1
 }
 
+@test "help and hint of an option name the same words, and the option takes each" {
+    local option words word hint
+    while read -r option words; do
+        says "$option: set " 'use ' run "$option" no-such-word -- true
+        hint=$(sed -n 's/^hint: use //; s/, / /g; s/ or / /; 2p' "$O/err")
+        [ "$hint" = "${words//|/ }" ] || {
+            echo "$option: help has $words, the hint: $hint"
+            return 1
+        }
+        for word in ${words//|/ }; do
+            program plan "$option" "$word" -- true >/dev/null 2>"$O/err" || # another back end may be refused here
+                [ "$(grep -c 'not one of its words' "$O/err")" -eq 0 ]
+        done
+        echo "$option" >>"$O/seen"
+    done < <(program run --help | sed -nE 's/^ +(--[a-z-]+) ([a-z-]+(\|[a-z-]+)+).*/\1 \2/p' | grep -vE -- '^--(approve|format) ')
+    grep -qx -- --monitor "$O/seen"
+}
+
+@test "what --rw cannot grant, because it is not there, is said; nothing is said where it can be made" {
+    said() { # PATH…: about these and no others
+        local path args=()
+        for path in "$@"; do args+=("agentbox: note: --rw '$path': it does not exist, so nothing is granted; make it first"); done
+        diff <(printf '%s\n' "${args[@]}") <(grep -- --rw "$O/err")
+    }
+    mkdir "$O/there"
+    program run --approve yes --rw "$O/absent" --rw "$O/there" --rw "/tmp/abx-absent.$$" --rw new --rw .vscode --rw "$O/none*" \
+        -- sh -c 'echo x >new; mkdir .vscode' 2>"$O/err"
+    [ -s "$W/new" ] && [ -d "$W/.vscode" ]
+    said "$O/absent" "/tmp/abx-absent.$$"
+    program run --rw "$O/a"$'\e]0;b' -- true 2>"$O/err"
+    said "$O/a\\x1b]0;b"
+    program run -q --rw "$O/absent" -- true 2>"$O/err"
+    [ ! -s "$O/err" ]
+    echo "{\"filesystem\": {\"rw\": [\"$O/absent\"]}}" >"$O/config.json"
+    program run --config "$O/config.json" -- true 2>"$O/err"
+    [ ! -s "$O/err" ]
+}
+
 @test "a hint fits what went wrong" {
     says "open '/nowhere/r' for the result: No such file" 'its directory is not there' run --result /nowhere/r -- true
     says "open '$W' for the result: Is a directory" 'name a file in it' run --result "$W" -- true

@@ -4,7 +4,8 @@
  *
  *     ladder RUNG… -- PROGRAM ARG…
  *
- *     NAME=ERRNO       that system call fails: clone3=ENOSYS, open_tree=EPERM, …
+ *     NAME=ERRNO       that system call fails: clone3=ENOSYS, open_tree=EPERM, …; "nothing": it
+ *                      does nothing, and says that it worked
  *     userns=ERRNO     clone and unshare of a user namespace do; clone3 does not exist
  *     netns=ERRNO      the same of a network namespace
  *     notify=ERRNO     a filter with a listener cannot be had
@@ -43,7 +44,9 @@ static const struct {
     { "close_range", SYS_close_range },
     { "fsopen", SYS_fsopen },
     { "keyctl", SYS_keyctl },
+    { "kill", SYS_kill },
     { "landlock_create_ruleset", SYS_landlock_create_ruleset },
+    { "landlock_restrict_self", SYS_landlock_restrict_self },
     { "memfd_create", SYS_memfd_create },
     { "mount", SYS_mount },
     { "mount_setattr", SYS_mount_setattr },
@@ -61,7 +64,7 @@ static const struct {
     int number;
 } errors[] = {
     { "EACCES", EACCES }, { "EINVAL", EINVAL }, { "ENOSPC", ENOSPC },
-    { "ENOSYS", ENOSYS }, { "EPERM", EPERM },
+    { "ENOSYS", ENOSYS }, { "EPERM", EPERM },   { "nothing", 0 },
 };
 
 static struct sock_filter program[MAX_INSNS];

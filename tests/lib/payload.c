@@ -139,6 +139,7 @@ static const struct attempt attempts[] = {
     { "reopen", try_reopen },               /* PATH: open to read, then write by /proc/self/fd */
     { "serve", try_serve },                 /* LOG DIR ABSTRACT: the host's canaries */
     { "state", try_state },                 /* print what the kernel says of us */
+    { "storm", try_storm },                 /* SECONDS UP OUTLIVED: grows while killed */
     { "tmpfile", try_tmpfile },             /* DIR */
     { "truncate-open", try_truncate_open }, /* PATH: O_TRUNC, read-only as well */
     { "unix", try_unix },                   /* stream|dgram|seqpacket PATH: connect and send */

@@ -51,6 +51,7 @@ long try_int80(char **args);
 long try_fds(char **args);
 long try_state(char **args);
 long try_forks(char **args);
+long try_storm(char **args);
 long try_memory(char **args);
 long try_files(char **args);
 long try_daemon(char **args);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "payload.h"
@@ -24,6 +26,7 @@
 #define MAX_FD     65536
 #define MAX_FORKS  100000
 #define MAX_OPENED 1000000
+#define STORM_LINE 48
 
 static long child_made(long pid)
 {
@@ -152,6 +155,46 @@ long try_forks(char **args)
     return r;
 }
 
+static void make_file(const char *path)
+{
+    (void)close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+}
+
+/*
+ * A line of processes, each the child of the one before, in a session of its own, none of which
+ * ends before its time. The last one forks whenever one of the line is gone, so who kills them one
+ * after the other hunts for long; and it makes the file OUTLIVED. It never does if all are killed
+ * at one stroke: then its own signal waits for it before the first of the others can be reaped, and
+ * it does not come back from kill().
+ */
+long try_storm(char **args)
+{
+    const time_t end = time(NULL) + payload_number(args[0]);
+    pid_t line[STORM_LINE];
+
+    for (long made = 0; made < MAX_FORKS && time(NULL) < end;) {
+        const pid_t *oldest = &line[(made + 1) % STORM_LINE];
+
+        line[made % STORM_LINE] = getpid();
+        if (made + 1 == STORM_LINE)
+            make_file(args[1]);
+        while (made + 1 >= STORM_LINE && time(NULL) < end && kill(*oldest, 0) == 0)
+            (void)sched_yield();
+        if (made + 1 >= STORM_LINE && time(NULL) < end)
+            make_file(args[2]);
+        pid_t pid = fork();
+        while (pid > 0 && time(NULL) < end)
+            (void)sleep(1);
+        if (pid > 0)
+            _exit(0);
+        if (pid == 0) {
+            made++;
+            (void)setsid();
+        }
+    }
+    _exit(0);
+}
+
 long try_memory(char **args)
 {
     size_t size = (size_t)payload_number(args[0]) << 20;
@@ -188,6 +231,6 @@ long try_daemon(char **args)
         _exit(0);
     (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
     (void)sleep((unsigned)payload_number(args[0]));
-    (void)close(open(args[1], O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    make_file(args[1]);
     _exit(0);
 }
