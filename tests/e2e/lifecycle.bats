@@ -280,15 +280,17 @@ rests() {
     for who in $(everybody); do
         life_as "$who"
         chmod 777 "$O"
-        rm -f "$W/go"
-        mkfifo -m 666 "$W/go"
-        box_start --result "$W/r" -- \
-            sh -c 'for n in 1 2; do read _ <go; echo >"$1/canary-$n"; done; exit 9' - "$O" 2>"$BASE/err"
-        for _ in 1 2; do
+        rm -f "$W"/go-*
+        box_start --result "$W/r" -- sh -c 'for n in 1 2; do
+            until [ -e "go-$n" ]; do sleep 0.1; done
+            echo >"$1/canary-$n"
+        done; exit 9' - "$O" 2>"$BASE/err"
+        for n in 1 2; do
             if [ -n "$ABX_SANITIZED" ]; then sleep 0.5; else within 20 rests "$BOX"; fi
-            timeout 20 sh -c 'echo >"$1"' - "$W/go"
+            touch "$W/go-$n"
         done
         box_end
+        cat "$BASE/err"
         [ "$status" -eq 9 ]
         for n in 1 2; do
             grep -q "^file-write $O/canary-$n: .*; rule default (built-in); to allow: --rw $O$" "$BASE/err"
