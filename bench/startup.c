@@ -90,7 +90,8 @@ int startup_measure(const struct bench *b)
     ARGS_ADD(&ours, "--", "/bin/true");
     ARGS_ADD(&filtered, b->agentbox, "run", "--", "/bin/true");
     args_agentbox(&landlock, b);
-    ARGS_ADD(&landlock, "--backend", "landlock", "--set", "fallbackPolicy=warn", "--", "/bin/true");
+    ARGS_ADD(&landlock, "-q", "--backend", "landlock", "--set", "fallbackPolicy=warn", "--",
+             "/bin/true");
     const bool jails = firejail_runs(&firejail, project);
     if (library_manager(&manager) < 0)
         return -1;

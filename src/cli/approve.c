@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/patience.h"
 #include "cli/prompt.h"
 
 #define PROMPT_MAX_TEXT ((size_t)64 << 20)
@@ -90,7 +91,10 @@ static int32_t ask(struct approver *a, const abx_question *question)
                                             .fd = abx_question_fd(question),
                                             .left_ms = time_left,
                                             .user = (void *)(uintptr_t)question };
-    switch (prompt_ask(&request, line, &ended_by)) {
+    patience_pause();
+    const enum prompt_end end = prompt_ask(&request, line, &ended_by);
+    patience_resume();
+    switch (end) {
     case PROMPT_LINE:
         return meaning(line);
     case PROMPT_FAILED:

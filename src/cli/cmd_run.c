@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "cli/memory.h"
 #include "cli/output.h"
+#include "cli/patience.h"
 #include "cli/plan.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -305,8 +306,11 @@ static int run_command(struct run_options *o)
     if (code != 0)
         return code;
     s.signals = o->approver.signals = signals_open(relayed, ARRAY_LEN(relayed));
-    if (set_streams(o, &s, &err) != ABX_OK ||
-        abx_manager_spawn(o->manager, o->command, &s.process, &err) != ABX_OK) {
+    patience_begin();
+    const bool started = set_streams(o, &s, &err) == ABX_OK &&
+                         abx_manager_spawn(o->manager, o->command, &s.process, &err) == ABX_OK;
+    patience_end();
+    if (!started) {
         cli_flush_notices();
         code = cli_fail(err);
         cli_hint(o->approver.hint);

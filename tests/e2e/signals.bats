@@ -278,3 +278,31 @@ start_sleeper() {
         nothing_left
     done
 }
+
+# queued FILE: somebody waits for its lock.
+queued() {
+    grep -q -e "-> FLOCK .*:$(stat -c %i "$1") " /proc/locks
+}
+
+@test "a signal ends agentbox also while it waits to begin, and nothing is left" {
+    for who in $(everybody); do
+        life_as "$who"
+        box -- true # there is a registry by now
+        exec {lock}<"$HOME/.local/state/agentbox/held"
+        flock "$lock"
+        before=$(launchers)
+        for sig in INT TERM HUP; do
+            # A shell's background jobs ignore SIGINT, and agentbox would, too.
+            "${AS[@]}" env --default-signal=INT "$AGENTBOX" run -- sh -c "echo >ran; sleep 5000.$MARK" 3>&- &
+            BOX=$!
+            BACKGROUND+=("$BOX")
+            within 20 queued "$HOME/.local/state/agentbox/held"
+            kill -"$sig" "$BOX"
+            box_end
+            [ "$status" -eq $((128 + $(kill -l "$sig"))) ]
+        done
+        exec {lock}<&-
+        within 5 eval '[ "$(launchers)" = "$before" ]'
+        nothing_left
+    done
+}
