@@ -35,7 +35,7 @@ static void look(int number)
     }
 }
 
-static void set_timer(long usec)
+static void set_timer(suseconds_t usec)
 {
     const struct itimerval timer = { { 0, usec }, { 0, usec } };
 

@@ -279,6 +279,10 @@ start_sleeper() {
     done
 }
 
+only_launchers() {
+    [ "$(launchers)" = "$1" ]
+}
+
 # queued FILE: somebody waits for its lock.
 queued() {
     grep -q -e "-> FLOCK .*:$(stat -c %i "$1") " /proc/locks
@@ -302,7 +306,7 @@ queued() {
             [ "$status" -eq $((128 + $(kill -l "$sig"))) ]
         done
         exec {lock}<&-
-        within 5 eval '[ "$(launchers)" = "$before" ]'
+        within 5 only_launchers "$before"
         nothing_left
     done
 }
