@@ -279,10 +279,6 @@ start_sleeper() {
     done
 }
 
-only_launchers() {
-    [ "$(launchers)" = "$1" ]
-}
-
 # queued FILE: somebody waits for its lock.
 queued() {
     grep -q -e "-> FLOCK .*:$(stat -c %i "$1") " /proc/locks
@@ -294,19 +290,19 @@ queued() {
         box -- true # there is a registry by now
         exec {lock}<"$HOME/.local/state/agentbox/held"
         flock "$lock"
-        before=$(launchers)
         for sig in INT TERM HUP; do
             # A shell's background jobs ignore SIGINT, and agentbox would, too.
             "${AS[@]}" env --default-signal=INT "$AGENTBOX" run -- sh -c "echo >ran; sleep 5000.$MARK" 3>&- &
             BOX=$!
             BACKGROUND+=("$BOX")
             within 20 queued "$HOME/.local/state/agentbox/held"
+            keeper=$(keeper_of "$BOX")
             kill -"$sig" "$BOX"
             box_end
+            within 5 gone "$keeper"
             [ "$status" -eq $((128 + $(kill -l "$sig"))) ]
         done
         exec {lock}<&-
-        within 5 only_launchers "$before"
         nothing_left
     done
 }
