@@ -53,6 +53,7 @@ struct enumerator {
     uint32_t grant; /* the right that is being looked at */
     bool inner;     /* another sandbox is around this one */
     int64_t deadline;
+    int32_t seconds; /* until then, from the start */
     abx_error **err;
 };
 
@@ -306,7 +307,7 @@ static int32_t grant_entries(struct enumerator *e, const char *path)
 static int32_t refuse_late(struct enumerator *e, const char *path)
 {
     int32_t r = err_new(e->err, ABX_E_CONFIG, "grant what lies beside '%s': more than %d seconds",
-                        path, SCAN_MAX_SECONDS);
+                        path, e->seconds);
 
     err_subject(e->err, path);
     err_hint(e->err, "put what is denied into a directory of its own");
@@ -366,11 +367,18 @@ static void join_rights(struct enumerator *e)
 int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct plan *plan,
                         abx_error **err)
 {
+    return enumerate_rules_within(SCAN_MAX_SECONDS, facts, arena, plan, err);
+}
+
+int32_t enumerate_rules_within(int32_t seconds, const struct facts *facts, struct arena *arena,
+                               struct plan *plan, abx_error **err)
+{
     static const uint32_t reading[] = { GRANT_FILES, GRANT_LIST, GRANT_EXEC };
     struct enumerator e = { .facts = facts,
                             .arena = arena,
                             .inner = plan->backend == BACKEND_INNER,
-                            .deadline = scan_seconds() + SCAN_MAX_SECONDS,
+                            .deadline = scan_seconds() + seconds,
+                            .seconds = seconds,
                             .err = err };
     int32_t r = view_make(plan, arena, &e.view, err);
 

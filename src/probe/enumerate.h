@@ -15,5 +15,8 @@
  */
 int32_t enumerate_rules(const struct facts *facts, struct arena *arena, struct plan *plan,
                         abx_error **err);
+/* The same within another time than SCAN_MAX_SECONDS: for tests. */
+int32_t enumerate_rules_within(int32_t seconds, const struct facts *facts, struct arena *arena,
+                               struct plan *plan, abx_error **err);
 
 #endif

@@ -278,6 +278,22 @@ static void without_mounts_there_are_only_rules(void **state)
     case_done(&c);
 }
 
+/* What a command made may take for ever: entries by the thousand, each held against every rule. */
+static void rules_that_take_too_long_are_refused(void **state)
+{
+    struct facts_case c;
+    abx_error *err = NULL;
+
+    (void)state;
+    wrapped_case(&c);
+    struct plan p = *compile(&c, BACKEND_INNER);
+    assert_int_equal(enumerate_rules_within(-1, &c.facts, &c.arena, &p, &err), ABX_E_CONFIG);
+    assert_non_null(strstr(abx_error_message(err), "seconds"));
+    assert_string_not_equal(abx_error_hint(err), "");
+    abx_error_free(err);
+    case_done(&c);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -290,6 +306,7 @@ int main(void)
         cmocka_unit_test(for_a_setuid_bubblewrap_nothing_is_covered),
         cmocka_unit_test(a_slot_takes_what_fits_and_belongs_to_the_plan),
         cmocka_unit_test(without_mounts_there_are_only_rules),
+        cmocka_unit_test(rules_that_take_too_long_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
