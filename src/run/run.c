@@ -322,10 +322,12 @@ void run_signal(struct run *r, int signal_number)
         (void)kill(r->keeper, signal_number);
 }
 
-/* Whatever still runs ends now. */
+/* Whatever still runs ends now; a pid 1 that waits for its plan learns that there is none. */
 static void end_run(struct run *r)
 {
     run_hang_up(r);
+    if (r->status_fd >= 0)
+        (void)shutdown(r->status_fd, SHUT_WR);
     hold_unlock(&r->hold);
     while (!run_ended(r) && run_pump(r, -1, NULL) == ABX_OK)
         ;

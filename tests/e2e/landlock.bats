@@ -203,6 +203,17 @@ socket.socket(socket.AF_UNIX).connect('$S/stream')"
     [ "$(cat "$W/sub/got")" = got ]
 }
 
+@test "who is refused before anything began does not wait for pid 1" {
+    local start=$SECONDS
+    OPTIONS+=("${BARE[@]}" --approve deny)
+    for _ in 1 2 3 4; do
+        run box -- rm -rf /usr/abx-absent
+        [ "$status" -eq 126 ]
+        [[ $output == *"not approved"* ]]
+    done
+    [ $((SECONDS - start)) -lt 30 ] # each was the ten seconds that a keeper is patient
+}
+
 @test "a command on a terminal has one of its own, and reaches no other" {
     bare
     run as_who sh -c 'cd "$1" && shift && exec python3 "$@"' - "$W" "$ABX_SOURCE/tests/lib/terminal.py" \
