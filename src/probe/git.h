@@ -13,7 +13,7 @@
 int32_t git_found(struct scan *s, const char *dir, bool bare);
 int32_t scan_git(struct scan *s);
 
-/* ---- between git.c and git_protect.c ---- */
+/* ---- between git.c, git_protect.c and git_refs.c ---- */
 
 #define GIT_MAX_POINTER 16384
 #define GIT_MAX_CONFIG  ((size_t)1 << 20)
@@ -37,6 +37,27 @@ char *git_read_text(struct scan *s, const char *path, size_t limit);
  */
 bool git_follow(struct scan *s, const char *dir, const char *name, const char *prefix,
                 struct resolved *ret);
+
+/* What was done to a directory. Each kind of look at its entries is one: another finds more. */
+enum git_done_what {
+    GIT_DONE_POINTERS = 0x1,
+    GIT_DONE_CONFIG = 0x2,
+    GIT_DONE_READ = 0x4, /* a file: counted */
+    GIT_DONE_MODULES = 0x8,
+    GIT_DONE_INNER = 0x10,
+    GIT_DONE_OWN = 0x20,
+    GIT_DONE_WORKTREES = 0x40,
+    GIT_DONE_PRESENT = 0x80, /* of worktrees, what is there */
+    GIT_DONE_REFS = 0x100,
+};
+
+typedef int32_t git_entry_fn(struct scan *s, const char *dir, void *data, unsigned depth);
+/* Calls fn for each entry of dir; kind: which look that is, GIT_DONE_MODULES and those after it. */
+int32_t git_each_entry(struct scan *s, const char *dir, unsigned kind, git_entry_fn *fn, void *data,
+                       unsigned depth);
+/* Read-only, and if RULE_IF_PRESENT is not among the flags, not to be made. */
+int32_t git_protect_name(struct scan *s, const char *dir, const char *name, uint32_t flags);
+int32_t git_refuse_config(struct scan *s, const char *path, const char *problem);
 
 /* A ".git" that is protected for its name, whatever it is. */
 int32_t git_protect_broken(struct scan *s, struct repo *repo);

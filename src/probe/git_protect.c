@@ -25,8 +25,6 @@
 #include "base/str.h"
 #include "probe/gitconfig.h"
 
-#define GIT_MAX_PACKED   ((size_t)16 << 20)
-#define GIT_STRICT       "@git-strict"
 #define GIT_MAX_HELD     24u               /* git directories with placeholders */
 #define GIT_MAX_INCLUDES 64u               /* files that configs include, of all repositories */
 #define GIT_MAX_READ     ((size_t)8 << 20) /* bytes of all configs */
@@ -86,7 +84,7 @@ int32_t git_protect_broken(struct scan *s, struct repo *r)
     return git_protect_repo(s, r);
 }
 
-static int32_t protect(struct scan *s, const char *dir, const char *name, uint32_t flags)
+int32_t git_protect_name(struct scan *s, const char *dir, const char *name, uint32_t flags)
 {
     const char *path = join(s, dir, name);
 
@@ -96,8 +94,6 @@ static int32_t protect(struct scan *s, const char *dir, const char *name, uint32
         return ABX_OK;
     return scan_add_path(s, ACCESS_RO, RULE_PROTECT | flags, GIT_SOURCE, path, NULL);
 }
-
-enum git_done_what { GIT_DONE_POINTERS = 1, GIT_DONE_CONFIG = 2, GIT_DONE_ENTRIES = 4 };
 
 static size_t done_list(const char *dir)
 {
@@ -136,14 +132,14 @@ static int32_t protect_dir(struct scan *s, const char *dir, bool has_config)
     if (s->git_held++ >= GIT_MAX_HELD)
         return protect_closed(s, dir);
     if (has_config) {
-        r = protect(s, dir, "hooks", 0);
+        r = git_protect_name(s, dir, "hooks", 0);
         if (r == ABX_OK)
-            r = protect(s, dir, "config", 0);
+            r = git_protect_name(s, dir, "config", 0);
     }
     if (r == ABX_OK)
-        r = protect(s, dir, "commondir", 0); /* a planted one would name another config */
+        r = git_protect_name(s, dir, "commondir", 0); /* a planted one would name another config */
     if (r == ABX_OK)
-        r = protect(s, dir, "gitdir", RULE_IF_PRESENT);
+        r = git_protect_name(s, dir, "gitdir", RULE_IF_PRESENT);
     return r;
 }
 
@@ -174,7 +170,7 @@ static const char *expand(struct scan *s, const char *base, const char *value)
     return join(s, base, value);
 }
 
-static int32_t refuse_config(struct scan *s, const char *path, const char *problem)
+int32_t git_refuse_config(struct scan *s, const char *path, const char *problem)
 {
     int32_t r = err_new(s->err, ABX_E_CONFIG, "protect what git's '%s' names: %s", path, problem);
 
@@ -195,7 +191,7 @@ static int32_t take_include(struct scan *s, const char *file, const char *value,
     if (!path)
         return dir ? ABX_OK : err_nomem(s->err);
     if (s->git_included++ >= GIT_MAX_INCLUDES)
-        return refuse_config(s, file, "it includes too many files");
+        return git_refuse_config(s, file, "it includes too many files");
     int32_t r = scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_SOURCE, path, &where);
     return r == ABX_OK && where.exists && !where.denied ? read_config(s, where.path, c) : r;
 }
@@ -205,7 +201,7 @@ static int32_t take_entry(struct scan *s, const char *file, const struct gitconf
 {
     if (str_eq(e->section, "core") && str_eq(e->key, "hookspath")) {
         if (c->hook_count == GIT_MAX_HOOKS)
-            return refuse_config(s, file, "too many directories of hooks");
+            return git_refuse_config(s, file, "too many directories of hooks");
         c->hooks[c->hook_count++] = e->value;
     } else if (str_eq(e->section, "core") && str_eq(e->key, "worktree")) {
         c->tree = e->value;
@@ -230,12 +226,13 @@ static int32_t read_config(struct scan *s, const char *path, struct git_config *
     buf_init(&text, GIT_MAX_CONFIG);
     int e = parent < 0 ? parent : io_read_file(parent, path_basename(path), &text);
     if (e == -E2BIG)
-        return refuse_config(s, path, "it is too large");
+        return git_refuse_config(s, path, "it is too large");
     if (e < 0)
         return dir ? ABX_OK : err_nomem(s->err);
-    s->git_read += text.len;
+    if (!is_done(s, path, GIT_DONE_READ)) /* that of many worktrees counts once */
+        s->git_read += text.len;
     if (s->git_read > GIT_MAX_READ)
-        return refuse_config(s, path, "the configs up to this one are too large together");
+        return git_refuse_config(s, path, "the configs up to this one are too large together");
     gitconfig_init(&parser, s->arena, text.data ? text.data : "", text.len);
     while (r == ABX_OK && gitconfig_next(&parser, &entry))
         r = take_entry(s, path, &entry, c);
@@ -284,17 +281,14 @@ static int32_t protect_hooks(struct scan *s, const char *top, const struct git_c
 
 /* ---- modules and worktrees ---- */
 
-typedef int32_t (*entry_fn)(struct scan *s, const char *dir, void *data, unsigned depth);
-
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth);
 static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsigned depth);
-
 /* Calls fn for each entry of dir. A missing one has none, an unreadable one is protected whole. */
-static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void *data,
-                              unsigned depth)
+int32_t git_each_entry(struct scan *s, const char *dir, unsigned kind, git_entry_fn *fn, void *data,
+                       unsigned depth)
 {
     struct resolved where = { 0 };
-    bool modules = fn == protect_module || fn == protect_inner;
+    const bool modules = kind & (GIT_DONE_MODULES | GIT_DONE_INNER | GIT_DONE_OWN);
     int32_t r = git_look(s, dir, ".", &where);
 
     if (r != ABX_OK || (!where.denied && (!where.exists || !where.is_dir)))
@@ -309,8 +303,8 @@ static int32_t each_directory(struct scan *s, const char *dir, entry_fn fn, void
     if (!stream)
         return modules ? refuse_closed(s, dir) : protect_closed(s, dir);
     (void)TAKE_FD(fd);
-    /* A directory by any of its names only once: there may be links in circles. */
-    bool again = is_done(s, where.path, GIT_DONE_ENTRIES);
+    /* By any of its names only once, but in each way: there may be links, also in circles. */
+    bool again = is_done(s, where.path, kind);
     while (r == ABX_OK && !again && (entry = readdir(stream))) {
         if (entry->d_name[0] == '.' && (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..")))
             continue;
@@ -329,7 +323,8 @@ static int32_t protect_modules(struct scan *s, const char *dir, unsigned depth)
 {
     const char *modules = join(s, dir, "modules");
 
-    return modules ? each_directory(s, modules, protect_module, NULL, depth) : err_nomem(s->err);
+    return modules ? git_each_entry(s, modules, GIT_DONE_MODULES, protect_module, NULL, depth)
+                   : err_nomem(s->err);
 }
 
 /* What the config of one worktree names; from where its work tree is, if that is there. */
@@ -359,7 +354,7 @@ static int32_t protect_worktree(struct scan *s, const char *dir, void *data, uns
         return ABX_OK;
     r = protect_dir(s, dir, false);
     if (r == ABX_OK)
-        r = protect(s, dir, "config.worktree", *flags);
+        r = git_protect_name(s, dir, "config.worktree", *flags);
     if (r == ABX_OK && !(*flags & RULE_IF_PRESENT))
         r = protect_worktree_config(s, dir);
     return r == ABX_OK ? protect_modules(s, dir, depth + 1) : r;
@@ -396,13 +391,15 @@ static int32_t protect_store(struct scan *s, const char *dir, const char *gitdir
     if (r == ABX_OK)
         r = protect_dir(s, dir, true);
     if (r == ABX_OK)
-        r = protect(s, dir, "config.worktree", flags);
+        r = git_protect_name(s, dir, "config.worktree", flags);
     if (r == ABX_OK && gitdir != dir)
         r = protect_dir(s, gitdir, false);
     if (r == ABX_OK && gitdir != dir)
-        r = protect(s, gitdir, "config.worktree", flags);
+        r = git_protect_name(s, gitdir, "config.worktree", flags);
     if (r == ABX_OK)
-        r = worktrees ? each_directory(s, worktrees, protect_worktree, &flags, depth)
+        r = worktrees ? git_each_entry(s, worktrees,
+                                       c->per_worktree ? GIT_DONE_WORKTREES : GIT_DONE_PRESENT,
+                                       protect_worktree, &flags, depth)
                       : err_nomem(s->err);
     if (r == ABX_OK)
         r = protect_modules(s, dir, depth);
@@ -418,7 +415,7 @@ static int32_t protect_checkout(struct scan *s, const char *dir, const struct gi
 
     if (!path || r != ABX_OK || !tree.exists || !tree.is_dir)
         return r;
-    r = protect(s, tree.path, ".git", RULE_IF_PRESENT);
+    r = git_protect_name(s, tree.path, ".git", RULE_IF_PRESENT);
     return r == ABX_OK ? protect_hooks(s, tree.path, c) : r;
 }
 
@@ -433,16 +430,38 @@ static int32_t protect_module(struct scan *s, const char *dir, void *data, unsig
     if (depth >= GIT_MAX_DEPTH)
         return protect_closed(s, dir);
     if (!looks_like_gitdir(s, dir)) /* a module's name may have slashes */
-        return each_directory(s, dir, protect_module, data, depth + 1);
+        return git_each_entry(s, dir, GIT_DONE_MODULES, protect_module, data, depth + 1);
     int32_t r = protect_store(s, dir, dir, &c, depth + 1);
     if (r == ABX_OK)
         r = protect_checkout(s, dir, &c);
-    return r == ABX_OK ? each_directory(s, dir, protect_inner, data, depth + 1) : r;
+    return r == ABX_OK ? git_each_entry(s, dir, GIT_DONE_INNER, protect_inner, data, depth + 1) : r;
+}
+
+/*
+ * What bears the name of one of git's own directories may be part of a module's name as well
+ * ("lib/lfs/a"). Git's own have no config, and those of modules are protected since their first
+ * run, so that decides.
+ */
+static int32_t protect_own(struct scan *s, const char *dir, void *data, unsigned depth)
+{
+    const char *config = join(s, dir, "config");
+    struct stat st;
+
+    if (!config)
+        return err_nomem(s->err);
+    if (lstat(config, &st) == 0 ||
+        (errno != ENOENT && errno != ENOTDIR && git_is_there(s, dir, "config", false)))
+        return protect_module(s, dir, data, depth);
+    if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_nlink == 2)
+        return ABX_OK; /* without directories below, as most are */
+    return depth < GIT_MAX_DEPTH
+               ? git_each_entry(s, dir, GIT_DONE_OWN, protect_own, data, depth + 1)
+               : protect_closed(s, dir);
 }
 
 /*
  * A directory in what looks like a module. It may be one itself: a command could make the "lib" of
- * "lib/a" look like a git directory. Git's own directories have no config.
+ * "lib/a" look like a git directory.
  */
 static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsigned depth)
 {
@@ -453,8 +472,8 @@ static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsign
     if (str_eq(name, "modules") || str_eq(name, "worktrees"))
         return ABX_OK;
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        if (str_eq(name, own[i]) && !git_is_there(s, dir, "config", false))
-            return ABX_OK;
+        if (str_eq(name, own[i]))
+            return protect_own(s, dir, data, depth);
     return protect_module(s, dir, data, depth);
 }
 
@@ -486,77 +505,7 @@ int32_t git_protect_repo(struct scan *s, const struct repo *repo)
     if (r == ABX_OK)
         r = protect_hooks(s, repo->top, &c);
     if (r == ABX_OK && !repo->bare && (!repo->dotgit.is_dir || repo->dotgit.pin_count))
-        r = protect(s, repo->top, repo->dotgit.is_dir ? ".git/hooks" : ".git", RULE_IF_PRESENT);
+        r = git_protect_name(s, repo->top, repo->dotgit.is_dir ? ".git/hooks" : ".git",
+                             RULE_IF_PRESENT);
     return r == ABX_OK ? pin_pointers(s, repo) : r;
-}
-
-static int32_t protect_ref(struct scan *s, const char *path, void *data, unsigned depth)
-{
-    const char *current = data;
-
-    if (current && str_eq(path, current))
-        return ABX_OK;
-    if (git_is_there(s, path, ".", true))
-        return depth < SCAN_MAX_DEPTH ? each_directory(s, path, protect_ref, data, depth + 1)
-                                      : ABX_OK;
-    return scan_add_path(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_STRICT, path, NULL);
-}
-
-/* An absent directory that the current branch needs, too, cannot be held. */
-static bool current_needs(struct scan *s, const char *path, const char *heads, const char *current)
-{
-    for (const char *at = path; at && !str_eq(at, heads); at = path_parent(s->arena, at))
-        if (current && path_is_beneath(current, at))
-            return !git_is_there(s, at, ".", true);
-    return false;
-}
-
-/* Branches that have no file of their own: one that is made would count more than packed-refs. */
-static int32_t protect_packed(struct scan *s, const char *file, const char *heads,
-                              const char *current)
-{
-    char *text = git_read_text(s, file, GIT_MAX_PACKED), *rest = text;
-    int32_t r = ABX_OK;
-
-    struct stat st;
-
-    if (!text)
-        return lstat(file, &st) == 0 && st.st_size > 1
-                   ? refuse_config(s, file, "it cannot be read as text, or is larger than 16 MiB")
-                   : ABX_OK;
-    for (char *line; r == ABX_OK && (line = strsep(&rest, "\n"));) {
-        const char *name = strchr(line, ' ');
-        if (line[0] == '#' || !name || !str_has_prefix(name + 1, "refs/heads/"))
-            continue;
-        const char *path = path_clean(s->arena, heads, name + 1 + strlen("refs/heads/"));
-        if (!path)
-            return err_nomem(s->err);
-        if (!path_is_beneath(path, heads) || str_eq(path, heads) ||
-            (current && str_eq(path, current)) || current_needs(s, path, heads, current))
-            continue;
-        r = scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_STRICT, path, NULL);
-    }
-    return r;
-}
-
-int32_t git_protect_refs(struct scan *s, const struct repo *repo)
-{
-    const char *head_path = join(s, repo->gitdir, "HEAD");
-    const char *head = head_path ? git_read_text(s, head_path, GIT_MAX_POINTER) : NULL;
-    const char *heads = join(s, repo->common, "refs/heads");
-    char *current = NULL;
-
-    if (head && str_has_prefix(head, "ref: refs/heads/"))
-        current = path_clean(s->arena, repo->common, head + strlen("ref: "));
-    const char *packed = join(s, repo->common, "packed-refs");
-    if (!heads || !packed)
-        return err_nomem(s->err);
-    int32_t r = each_directory(s, heads, protect_ref, current, 0);
-    if (r == ABX_OK)
-        r = protect_packed(s, packed, heads, current);
-    if (r == ABX_OK)
-        r = protect(s, repo->common, "refs/tags", RULE_IF_PRESENT);
-    if (r == ABX_OK)
-        r = protect(s, repo->common, "packed-refs", RULE_IF_PRESENT);
-    return r;
 }

@@ -8,7 +8,7 @@
 
 struct walk_search;
 
-/* A git directory that is dealt with; what: GIT_DONE_… in git_protect.c. */
+/* A git directory that is dealt with; what: GIT_DONE_… (git.h). */
 struct git_done {
     const struct git_done *next;
     const char *dir;

@@ -125,6 +125,49 @@ FORGE='forge() { for f; do printf "[core]\n\tfsmonitor = %s\n" "$W/evil" >>"$f";
     use_git "$W" "$W/lib/a" "$W/lib/info" "$W/1/2/3/4/5/6/7/8/9/10"
 }
 
+@test "A124 variant: links that a run before made, between modules and worktrees, hide none of them" {
+    make_repo
+    plant
+    local dir
+    mkdir "$W/sub"
+    host_git -C "$W" worktree remove --force "$T/linked"
+    [ ! -e "$W/.git/worktrees" ]
+    host_git -C "$W" submodule --quiet add --name lib/lfs/a "$T/upstream" other
+    host_git -C "$W" submodule --quiet add --name lib/objects/ab/b "$T/upstream" third
+    own "$W"
+    for dir in "$W/sub" "$W"; do
+        OPTIONS=(--exclude "$D" -C "$dir")
+        run inside "cd $W/.git; ln -s modules worktrees; ln -s ../lib modules/mod/worktrees
+            echo 'ref: refs/heads/main' >modules/lib/HEAD; mkdir -p modules/lib/objects modules/lib/refs"
+        run inside "$FORGE; cd $W/.git/modules; forge mod/config lib/lfs/a/config lib/objects/ab/b/config; mv lib/lfs lib/x"
+        use_git "$W" "$W/mod" "$W/other" "$W/third"
+    done
+    # Not checked out: what is there is used again.
+    host_git -C "$W" submodule --quiet deinit --all --force
+    run inside "$FORGE; cd $W/.git/modules; forge mod/config lib/lfs/a/config lib/objects/ab/b/config
+        for m in mod lib/lfs/a lib/objects/ab/b; do mkdir -p \$m/hooks; cp $W/evil \$m/hooks/post-checkout; done"
+    host_git -C "$W" submodule --quiet update --init >/dev/null 2>&1 || :
+    use_git "$W" "$W/mod" "$W/other" "$W/third"
+}
+
+@test "A124 variant: settings of a worktree are held, whoever else points at its directory" {
+    make_repo
+    plant
+    local zz=$W/zz
+    rm -rf "$W/.git" "$W/mod" "$W/.gitmodules"
+    host_git init -q "$zz"
+    host_git -C "$zz" commit -q --allow-empty -m first
+    host_git -C "$zz" worktree add -q "$T/of-zz" -b of-zz
+    host_git -C "$zz" config extensions.worktreeConfig true
+    own "$W"
+    # Which of them is found first, nobody knows.
+    run inside 'for n in $(seq 12); do mkdir -p $n/.git; ln -s ../../zz/.git/worktrees $n/.git/worktrees; done'
+    [ -L "$W/12/.git/worktrees" ]
+    run inside "$FORGE; forge $zz/.git/worktrees/of-zz/config.worktree"
+    [ ! -e "$zz/.git/worktrees/of-zz/config.worktree" ]
+    use_git "$zz" "$T/of-zz"
+}
+
 @test "A125 the workspace as a bare repository" {
     make_repo
     plant
