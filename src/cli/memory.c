@@ -30,6 +30,8 @@
 #define RELOC_RELATIVE R_X86_64_RELATIVE
 #elif defined(__aarch64__)
 #define RELOC_RELATIVE R_AARCH64_RELATIVE
+#else
+#error "which relocation adds the base?"
 #endif
 
 void memory_prepare(void)
@@ -38,7 +40,8 @@ void memory_prepare(void)
     (void)mallopt(M_TRIM_THRESHOLD, 4 * HEAP_STEP);
 }
 
-/* Of this program, wherever it was loaded. */
+/* Of this program, wherever it was loaded. One that always lies at one place has no _DYNAMIC. */
+#pragma weak _DYNAMIC
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 struct program {
@@ -49,6 +52,7 @@ struct program {
     uintptr_t from, to; /* tables that were relocated and are constant since */
     off_t offset;       /* of these in the file */
     uint64_t remade;    /* pages of these that are the file's at the moment, one bit each */
+    bool opened;        /* they are writable at the moment */
 };
 
 static const ElfW(Phdr) * find_header(const struct program *p, uint32_t type, uintptr_t at)
@@ -72,7 +76,7 @@ static struct program read_program(void)
     const ElfW(Phdr) *relro = find_header(&p, PT_GNU_RELRO, 0);
     const ElfW(Phdr) *load = relro ? find_header(&p, PT_LOAD, relro->p_vaddr) : NULL;
 
-    for (const ElfW(Dyn) *d = _DYNAMIC; d->d_tag != DT_NULL; d++)
+    for (const ElfW(Dyn) *d = _DYNAMIC; d && d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_RELA) /* some libcs have made it an address */
             p.relocs = (const ElfW(Rela) *)(d->d_un.d_ptr + (d->d_un.d_ptr < p.base ? p.base : 0));
         else if (d->d_tag == DT_RELASZ)
@@ -146,7 +150,8 @@ static void tables_drop(struct program *p)
     const uint64_t pages = p->from < p->to && is_alone() ? compare_tables(p) : 0;
 
     /* Now: when it cannot be had, nothing has happened yet. */
-    if (!pages || mprotect((void *)p->from, p->to - p->from, PROT_READ | PROT_WRITE) < 0)
+    p->opened = pages && mprotect((void *)p->from, p->to - p->from, PROT_READ | PROT_WRITE) == 0;
+    if (!p->opened)
         return;
     for (uintptr_t at = p->from; at < p->to; at += p->page) {
         const uint64_t bit = UINT64_C(1) << (at - p->from) / p->page;
@@ -158,18 +163,17 @@ static void tables_drop(struct program *p)
 
 static void tables_restore(const struct program *p)
 {
-    if (!p->remade)
+    if (!p->opened)
         return;
     relocate(p, (unsigned char *)p->from, p->remade);
     (void)mprotect((void *)p->from, p->to - p->from, PROT_READ); /* hardening only */
 }
 
-/* What the page cache has as well, the heap's end, and what the stack was used for. */
+/* What the page cache has as well, and what the stack was used for. */
 static void give_back(const struct program *p)
 {
     const uintptr_t mask = p->page - 1;
 
-    (void)malloc_trim(0);
     for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
         const ElfW(Phdr) *h = &p->headers[i];
         const uintptr_t from = p->base + h->p_vaddr, to = from + h->p_memsz;
@@ -185,6 +189,7 @@ int memory_rest(struct pollfd *fds, nfds_t count)
 {
     struct program p = read_program();
 
+    (void)malloc_trim(0);
     tables_drop(&p);
     give_back(&p);
     long r = syscall(SYS_ppoll, fds, count, NULL, NULL, 0); /* nothing of the libc's around it */

@@ -15,6 +15,7 @@
 #define LOOK_EVERY 500000 /* usec */
 
 static struct sigaction before;
+static sigset_t mask_before;
 static bool begun;
 
 /* Only calls that are safe in a handler. */
@@ -42,20 +43,36 @@ static void set_timer(suseconds_t usec)
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/* A timer that the caller has set for us, as a limit of time, is his. */
+static bool timer_is_free(void)
+{
+    struct itimerval timer;
+
+    return getitimer(ITIMER_REAL, &timer) == 0 && !timer.it_value.tv_sec && !timer.it_value.tv_usec;
+}
+
 void patience_begin(void)
 {
     struct sigaction action = { .sa_handler = look, .sa_flags = SA_RESTART };
+    sigset_t own;
 
     (void)sigemptyset(&action.sa_mask);
-    begun = sigaction(SIGALRM, &action, &before) == 0;
+    begun = timer_is_free() && sigaction(SIGALRM, &action, &before) == 0;
+    if (!begun)
+        return;
+    (void)sigemptyset(&own);
+    (void)sigaddset(&own, SIGALRM);
+    (void)sigprocmask(SIG_UNBLOCK, &own, &mask_before);
     patience_resume();
 }
 
 void patience_end(void)
 {
     patience_pause();
-    if (begun)
+    if (begun) {
         (void)sigaction(SIGALRM, &before, NULL);
+        (void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
+    }
     begun = false;
 }
 

@@ -273,7 +273,7 @@ PY
 
 # rests PID: the program has given back what it does not need to wait.
 rests() {
-    [ "$(awk '/^RssAnon/ { print $2 }' "/proc/$1/status")" -le 150 ]
+    [ "$(awk '/^RssAnon/ { print $2 }' "/proc/$1/status")" -le $((150 * $(getconf PAGESIZE) / 4096)) ]
 }
 
 @test "a run that rests gives memory back, and has all of it again when something happens" {

@@ -306,3 +306,12 @@ queued() {
         nothing_left
     done
 }
+
+@test "a timer that the caller has set is still his" {
+    status=0
+    timeout 20 "${AS[@]}" python3 -c 'import os, signal, sys
+signal.alarm(2)
+os.execv(sys.argv[1], sys.argv[1:])' "$AGENTBOX" run -- sleep "5000.$MARK" 3>&- || status=$?
+    [ "$status" -eq $((128 + 14)) ]
+    within 5 nothing_left
+}
