@@ -437,6 +437,16 @@ static int32_t protect_module(struct scan *s, const char *dir, void *data, unsig
     return r == ABX_OK ? git_each_entry(s, dir, GIT_DONE_INNER, protect_inner, data, depth + 1) : r;
 }
 
+/* Without directories below, as most are; if the file system counts them, as its parent shows. */
+static bool is_leaf(struct scan *s, const char *dir)
+{
+    const char *above = join(s, dir, "..");
+    struct stat st;
+
+    return above && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_nlink == 2 &&
+           lstat(above, &st) == 0 && st.st_nlink > 2;
+}
+
 /*
  * What bears the name of one of git's own directories may be part of a module's name as well
  * ("lib/lfs/a"). Git's own have no config, and those of modules are protected since their first
@@ -452,8 +462,8 @@ static int32_t protect_own(struct scan *s, const char *dir, void *data, unsigned
     if (lstat(config, &st) == 0 ||
         (errno != ENOENT && errno != ENOTDIR && git_is_there(s, dir, "config", false)))
         return protect_module(s, dir, data, depth);
-    if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_nlink == 2)
-        return ABX_OK; /* without directories below, as most are */
+    if (is_leaf(s, dir))
+        return ABX_OK;
     return depth < GIT_MAX_DEPTH
                ? git_each_entry(s, dir, GIT_DONE_OWN, protect_own, data, depth + 1)
                : protect_closed(s, dir);

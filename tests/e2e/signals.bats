@@ -291,8 +291,8 @@ queued() {
         exec {lock}<"$HOME/.local/state/agentbox/held"
         flock "$lock"
         for sig in INT TERM HUP; do
-            # A shell's background jobs ignore SIGINT, and agentbox would, too.
-            "${AS[@]}" env --default-signal=INT "$AGENTBOX" run -- sh -c "echo >ran; sleep 5000.$MARK" 3>&- &
+            # What the caller ignores agentbox does, too: a background job SIGINT, under nohup SIGHUP.
+            "${AS[@]}" env --default-signal=INT,TERM,HUP "$AGENTBOX" run -- sh -c "echo >ran; sleep 5000.$MARK" 3>&- &
             BOX=$!
             BACKGROUND+=("$BOX")
             within 20 queued "$HOME/.local/state/agentbox/held"
