@@ -283,6 +283,7 @@ static int32_t protect_hooks(struct scan *s, const char *top, const struct git_c
 
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth);
 static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsigned depth);
+
 /* Calls fn for each entry of dir. A missing one has none, an unreadable one is protected whole. */
 int32_t git_each_entry(struct scan *s, const char *dir, unsigned kind, git_entry_fn *fn, void *data,
                        unsigned depth)
@@ -475,11 +476,11 @@ static int32_t protect_own(struct scan *s, const char *dir, void *data, unsigned
  */
 static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsigned depth)
 {
-    static const char *const own[] = { "annex", "branches", "hooks",    "info", "lfs",
-                                       "logs",  "objects",  "rr-cache", "refs" };
+    static const char *const own[] = { "annex", "branches", "hooks", "info",     "lfs",
+                                       "logs",  "objects",  "refs",  "rr-cache", "worktrees" };
     const char *name = path_basename(dir);
 
-    if (str_eq(name, "modules") || str_eq(name, "worktrees"))
+    if (str_eq(name, "modules")) /* protect_store has seen to them */
         return ABX_OK;
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
         if (str_eq(name, own[i]))

@@ -134,20 +134,21 @@ FORGE='forge() { for f; do printf "[core]\n\tfsmonitor = %s\n" "$W/evil" >>"$f";
     [ ! -e "$W/.git/worktrees" ]
     host_git -C "$W" submodule --quiet add --name lib/lfs/a "$T/upstream" other
     host_git -C "$W" submodule --quiet add --name lib/objects/ab/b "$T/upstream" third
+    host_git -C "$W" submodule --quiet add --name lib/worktrees/c "$T/upstream" fourth
     own "$W"
     for dir in "$W/sub" "$W"; do
         OPTIONS=(--exclude "$D" -C "$dir")
         run inside "cd $W/.git; ln -s modules worktrees; ln -s ../lib modules/mod/worktrees
             echo 'ref: refs/heads/main' >modules/lib/HEAD; mkdir -p modules/lib/objects modules/lib/refs"
-        run inside "$FORGE; cd $W/.git/modules; forge mod/config lib/lfs/a/config lib/objects/ab/b/config; mv lib/lfs lib/x"
-        use_git "$W" "$W/mod" "$W/other" "$W/third"
+        run inside "$FORGE; cd $W/.git/modules; forge mod/config lib/lfs/a/config lib/objects/ab/b/config lib/worktrees/c/config; mv lib/lfs lib/x"
+        use_git "$W" "$W/mod" "$W/other" "$W/third" "$W/fourth"
     done
     # Not checked out: what is there is used again.
     host_git -C "$W" submodule --quiet deinit --all --force
-    run inside "$FORGE; cd $W/.git/modules; forge mod/config lib/lfs/a/config lib/objects/ab/b/config
-        for m in mod lib/lfs/a lib/objects/ab/b; do mkdir -p \$m/hooks; cp $W/evil \$m/hooks/post-checkout; done"
+    run inside "$FORGE; cd $W/.git/modules; forge mod/config lib/lfs/a/config lib/objects/ab/b/config lib/worktrees/c/config
+        for m in mod lib/lfs/a lib/objects/ab/b lib/worktrees/c; do mkdir -p \$m/hooks; cp $W/evil \$m/hooks/post-checkout; done"
     host_git -C "$W" submodule --quiet update --init >/dev/null 2>&1 || :
-    use_git "$W" "$W/mod" "$W/other" "$W/third"
+    use_git "$W" "$W/mod" "$W/other" "$W/third" "$W/fourth"
 }
 
 @test "A124 variant: settings of a worktree are held, whoever else points at its directory" {
