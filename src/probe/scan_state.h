@@ -64,7 +64,7 @@ int32_t scan_add_path(struct scan *s, uint32_t access, uint32_t flags, const cha
 int32_t scan_resolve(struct scan *s, const char *path, struct resolved *ret);
 /* Where a rule that is no pattern and not built in leads. */
 int32_t scan_locate(struct scan *s, const struct policy_rule *rule, struct resolved *ret);
-/* Counts one entry of a directory; ABX_E_CONFIG when there are too many. */
+/* Counts one entry of a directory; ABX_E_CONFIG when there are too many, or it is too late. */
 int32_t scan_count(struct scan *s, const char *what);
 /* Of a clock that only goes forward. */
 int64_t scan_seconds(void);

@@ -17,6 +17,13 @@ bare() {
     OPTIONS+=("${BARE[@]}")
 }
 
+# kill_part agentbox|keeper: of what start_box has started.
+kill_part() {
+    local -a pids=("$BOX_PID")
+    [ "$1" = agentbox ] || mapfile -t pids < <(pgrep -P "$BOX_PID")
+    kill -KILL "${pids[@]}"
+}
+
 # The words before the box: an engine's filter that lets no user namespace be made.
 contain() {
     cp "$ABX_BUILD/tests/ladder" "$FIX/bin/ladder"
@@ -249,12 +256,7 @@ dead() {
         start_box -c "$tree; sleep 60"
         wait_for test -s "$W/sub/up"
         wait_for alive
-        if [ "$whom" = agentbox ]; then
-            kill -KILL "$BOX_PID"
-        else
-            mapfile -t keepers < <(pgrep -P "$BOX_PID")
-            kill -KILL "${keepers[@]}"
-        fi
+        kill_part "$whom"
         wait_for dead
         wait "$BOX_PID" || :
     done
@@ -301,12 +303,7 @@ STORM=(storm 30 sub/up sub/outlived "$MARK")
         start_box -- "$PAYLOAD" "${STORM[@]}"
         wait_for test -e "$W/sub/up"
         storms
-        if [ "$whom" = agentbox ]; then
-            kill -KILL "$BOX_PID"
-        else
-            mapfile -t keepers < <(pgrep -P "$BOX_PID")
-            kill -KILL "${keepers[@]}"
-        fi
+        kill_part "$whom"
         wait_for calm
         wait "$BOX_PID" || :
         [ ! -e "$W/sub/outlived" ]
