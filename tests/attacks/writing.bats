@@ -320,19 +320,21 @@ PY'
 }
 
 @test "A48 SIGKILL of the supervisor in the middle" {
-    local before
+    local before command
     before=$(find "$W" | sort)
-    start_box -- sleep 602
+    command="sleep 602.$BASHPID" # nobody else's, in the same test as the other user
+    # shellcheck disable=SC2086 # two words
+    start_box -- $command
     wait_for test -e "$W/.mcp.json"
-    wait_for pgrep -f 'sleep 602' >/dev/null
+    wait_for pgrep -f "^$command" >/dev/null
     kill -KILL "$BOX_PID"
     wait_for test ! -e "$W/.mcp.json"
     [ "$before" = "$(find "$W" | sort)" ]
     for _ in {1..50}; do
-        pgrep -f 'sleep 602' >/dev/null || break
+        pgrep -f "^$command" >/dev/null || break
         sleep 0.02
     done
-    not pgrep -f 'sleep 602'
+    not pgrep -f "^$command"
 }
 
 @test "A49 owner and mode of what was written" {
