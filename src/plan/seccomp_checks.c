@@ -46,12 +46,19 @@ static const struct seccomp_check unshare_checks[] = {
 /*
  * TIOCSTI types into the terminal, TIOCLINUX pastes into a console, TIOCCONS takes the console's
  * output, TIOCSETD loads line disciplines, a part of the kernel with a history.
+ *
+ * All of btrfs that take the name of a subvolume (or of a device, which is root's): a snapshot is a
+ * copy without the mounts in it, with all that they hide, in any directory that can be written. Its
+ * owner may take one, on older kernels whoever owns one file in it; and to destroy one takes along
+ * what mounts protect below it.
  */
+#define BTRFS_NAMES 0x50009400u /* _IOW(0x94, 0, struct btrfs_ioctl_vol_args), and _v2 */
 static const struct seccomp_check ioctl_checks[] = {
     { IS(1, 0x5412), REFUSE },
     { IS(1, 0x541c), REFUSE },
     { IS(1, 0x541d), REFUSE },
     { IS(1, 0x5423), REFUSE },
+    { PART_IS(1, ~0xffu, BTRFS_NAMES), REFUSE },
 };
 
 /* F_SETLEASE: a lease on a file makes everybody else's open() of it wait, up to 45 seconds. */

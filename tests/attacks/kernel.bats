@@ -187,6 +187,15 @@ STEPS
     [ "$(uname -m)" != x86_64 ] || refused EPERM sys iopl 3
 }
 
+# BTRFS_IOC_SNAP_CREATE, _V2, SNAP_DESTROY, _V2; on another file system they would answer ENOTTY.
+@test "A60 variant: a snapshot of a btrfs subvolume, without the mounts that hide and protect" {
+    local request
+    for request in 0x50009401 0x50009417 0x5000940f 0x5000943f; do
+        refused EPERM sys ioctl 0 "$request" @x
+        refused EPERM sys ioctl 0 "$((request + 0x100000000))" @x
+    done
+}
+
 @test "A62 loader and interpreter variables do nothing to the helpers" {
     [ -z "$ABX_SANITIZED" ] || skip "sanitizers: the program is not static with them"
     local library=$X/evil.so

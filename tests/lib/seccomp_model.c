@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/btrfs.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -132,6 +133,15 @@ static bool model_mode(unsigned action, const struct seccomp_data *data)
     return !((action == SECCOMP_CHMOD ? a1 : a2) & S_ISUID);
 }
 
+static bool model_ioctl(uint32_t request)
+{
+    const bool names = _IOC_TYPE(request) == BTRFS_IOCTL_MAGIC && _IOC_DIR(request) == _IOC_WRITE &&
+                       _IOC_SIZE(request) == sizeof(struct btrfs_ioctl_vol_args);
+
+    return request != TIOCSTI && request != TIOCLINUX && request != TIOCCONS &&
+           request != TIOCSETD && !names;
+}
+
 static uint32_t model_action(unsigned action, const struct seccomp_options *o,
                              const struct seccomp_data *data)
 {
@@ -153,7 +163,7 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     case SECCOMP_UNSHARE:
         return allow_if(o->nested || !(a0 & ~(uint32_t)MODEL_UNSHARE));
     case SECCOMP_IOCTL:
-        return allow_if(a1 != TIOCSTI && a1 != TIOCLINUX && a1 != TIOCCONS && a1 != TIOCSETD);
+        return allow_if(model_ioctl(a1));
     case SECCOMP_INIT_CLONE:
     case SECCOMP_INIT_IOCTL:
     case SECCOMP_INIT_OPENAT:

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/btrfs.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -220,6 +221,20 @@ static void oracle_init_openat(struct oracle *o)
     rule_other(o, SCMP_ACT_ERRNO(EPERM), NULL, 2, O_PATH | MODEL_CHANGES, &none, 1, O_PATH, 0);
 }
 
+/* The terminal's requests one by one; all of btrfs that take a name. */
+static void oracle_ioctl(struct oracle *o)
+{
+    const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM), group = ~0xffu;
+    const uint32_t requests[] = { TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD };
+    const uint32_t groups[] = { TIOCSTI & group, (uint32_t)BTRFS_IOC_SNAP_CREATE & group };
+
+    for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+        rule_is(o, no, 1, UINT32_MAX, requests[i]);
+    rule_other(o, yes, NULL, 1, UINT32_MAX, requests, ARRAY_LEN(requests), group, groups[0]);
+    rule_is(o, no, 1, group, groups[1]);
+    rule_other(o, yes, NULL, 1, group, groups, ARRAY_LEN(groups), 0, 0);
+}
+
 static void oracle_init_ioctl(struct oracle *o)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
@@ -321,7 +336,7 @@ static void oracle_row(struct oracle *o, unsigned action)
     case SECCOMP_UNSHARE:
         return oracle_clone(o, action);
     case SECCOMP_IOCTL:
-        RULE_LIST(o, 1, UINT32_MAX, no, yes, TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD);
+        oracle_ioctl(o);
         return;
     case SECCOMP_CONNECT:
     case SECCOMP_INIT_CONNECT:

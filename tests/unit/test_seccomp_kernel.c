@@ -12,6 +12,7 @@
 
 #include <asm/ioctls.h>
 #include <errno.h>
+#include <linux/btrfs.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -50,6 +51,10 @@ static const struct attempt command_attempts[] = {
     { SYS_ioctl, { 0, TIOCSTI }, EPERM },
     { SYS_ioctl, { 0, TIOCSTI | HIGH_JUNK }, EPERM },
     { SYS_ioctl, { -1, TIOCGWINSZ }, EBADF },
+    { SYS_ioctl, { -1, BTRFS_IOC_SNAP_CREATE }, EPERM },
+    { SYS_ioctl, { -1, BTRFS_IOC_SNAP_CREATE_V2 }, EPERM },
+    { SYS_ioctl, { -1, BTRFS_IOC_SNAP_DESTROY }, EPERM },
+    { SYS_ioctl, { -1, BTRFS_IOC_SNAP_DESTROY_V2 }, EPERM },
     { SYS_mknodat, { -1, 0, S_IFBLK | 0600 }, EPERM },
     { SYS_socket, { AF_UNIX, SOCK_STREAM }, EPERM },
     { SYS_socket, { AF_UNIX | HIGH_JUNK, SOCK_STREAM }, EPERM },
