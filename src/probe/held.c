@@ -6,7 +6,9 @@
  * Looks prove nothing: a command may give its own files any mode, and what counts as absent is not
  * protected. A file or a directory is a placeholder only if the registry has its device and inode;
  * the registry is out of every sandbox's reach. Only for a socket without permissions looks are
- * enough: there is nothing in it or below it that could be protected or hidden.
+ * enough: there is nothing in it or below it that could be protected or hidden. A socket with
+ * permissions may be one, too: all are links to one inode, and a command that reaches another of
+ * them gives them to all.
  */
 #include "probe/held.h"
 
@@ -81,9 +83,11 @@ bool held_counts_as_absent(int dir, const struct stat *st)
 
 bool held_is_placeholder(int dir, const struct stat *st)
 {
+    const bool shaped = hold_is_shaped(st->st_mode, (uint64_t)st->st_size);
     struct stat parent;
 
-    if (!hold_is_shaped(st->st_mode, (uint64_t)st->st_size))
-        return false;
-    return S_ISSOCK(st->st_mode) || (fstat(dir, &parent) == 0 && is_registered(&parent, st));
+    if (shaped && S_ISSOCK(st->st_mode))
+        return true;
+    return (shaped || S_ISSOCK(st->st_mode)) && fstat(dir, &parent) == 0 &&
+           is_registered(&parent, st);
 }

@@ -190,6 +190,24 @@ cannot_make() {
     [ "$(stat -c '%F %a %h' "$spare")" = "socket 0 1" ]
 }
 
+@test "who shares a directory with a run cannot take the protection of a second one away" {
+    mkfifo "$X/gate" "$X/second"
+    own "$X"
+    start_box -c "echo up >up; read -r _ <$X/gate"
+    local first=$BOX_PID
+    wait_for test -s "$W/up"
+    box --set filesystem.autoProtectDangerousFiles=false -- chmod 777 "$W/.mcp.json"
+    start_box -c "echo up >up2; read -r _ <$X/second; echo evil >.mcp.json; echo evil >.envrc; mkdir .vscode; :"
+    wait_for test -s "$W/up2"
+    echo go >"$X/gate"
+    wait "$first"
+    echo go >"$X/second"
+    wait "$BOX_PID"
+    for i in "${ABSENT[@]}"; do
+        [ ! -e "$W/$i" ]
+    done
+}
+
 @test "placeholders of a running box are empty, without permissions, and go with it" {
     start_box -- sh -c 'echo up >up; sleep 600'
     wait_for test -s "$W/up"
