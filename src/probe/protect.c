@@ -16,13 +16,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/fd.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/nodes.h"
 #include "policy/precedence.h"
 #include "policy/presets.h"
 #include "probe/git.h"
+#include "probe/gitconfig.h"
 #include "probe/walk.h"
 
 #define PROTECT_MAX_SKIPS 64 /* a rule beyond that costs time only */
@@ -262,6 +266,30 @@ static bool is_bare(unsigned signs)
     return (signs & BARE_OBJECTS) && (signs & BARE_REFS) && (signs & BARE_CONFIG);
 }
 
+/*
+ * What git writes into the config of every repository. All other signs a command can take away in
+ * one run and put back after the next; the config it cannot: it is protected as long as they are
+ * there.
+ */
+static bool has_repo_config(int dir)
+{
+    _arena_ struct arena arena = { 0 };
+    _buf_ struct buf text = { 0 };
+    struct gitconfig parser;
+    struct gitconfig_entry entry;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    buf_init(&text, GIT_MAX_CONFIG);
+    if (io_read_file(dir, "config", &text) < 0)
+        return false;
+    gitconfig_init(&parser, &arena, text.data ? text.data : "", text.len);
+    while (gitconfig_next(&parser, &entry))
+        if (str_eq(entry.section, "core") &&
+            (str_eq(entry.key, "repositoryformatversion") || str_eq(entry.key, "bare")))
+            return true;
+    return parser.failed;
+}
+
 int32_t protect_see(struct scan *s, struct protect_dir *d, const char *name, unsigned type)
 {
     bool top = str_eq(d->path, d->root);
@@ -274,9 +302,10 @@ int32_t protect_see(struct scan *s, struct protect_dir *d, const char *name, uns
 
 int32_t protect_seen(struct scan *s, const struct protect_dir *d)
 {
-    bool bare = is_bare(d->signs);
-
-    if (!(s->policy->presets & (PRESET_GIT | PRESET_GIT_STRICT)) || (!d->has_git && !bare))
+    if (!(s->policy->presets & (PRESET_GIT | PRESET_GIT_STRICT)))
+        return ABX_OK;
+    bool bare = is_bare(d->signs) || ((d->signs & BARE_CONFIG) && has_repo_config(d->fd));
+    if (!d->has_git && !bare)
         return ABX_OK;
     const char *path = arena_strdup(s->arena, d->path);
     if (!path)
