@@ -31,7 +31,7 @@
 #define LAUNCH_FD_PARENT   5
 #define LAUNCH_FD_CGROUP   6
 #define LAUNCH_FD_FREE     7 /* the first one that the launcher may use for itself */
-#define LAUNCH_MAX_HOLDS   64
+#define LAUNCH_MAX_HOLDS   96
 #define LAUNCH_THREAD      0x00050f00u /* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
 
 /*

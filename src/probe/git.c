@@ -215,6 +215,35 @@ static int32_t grant(struct scan *s, const char *dir)
     return scan_add_path(s, ACCESS_RW, RULE_STORE | RULE_IF_PRESENT, GIT_SOURCE, dir, NULL);
 }
 
+/* As git asks: a HEAD that reads like one, objects and refs. */
+static bool is_taken_by_git(struct scan *s, const struct repo *r)
+{
+    const char *path = join(s, r->gitdir, "HEAD");
+    const char *head = path ? git_read_text(s, path, GIT_MAX_POINTER) : NULL;
+
+    return head && (str_has_prefix(head, "ref: refs/") || strspn(head, "0123456789abcdef") >= 40) &&
+           git_is_there(s, r->gitdir, "objects/.", true) &&
+           git_is_there(s, r->gitdir, "refs/.", true);
+}
+
+/*
+ * Git takes a directory for a bare repository as soon as its ".git" is none, and a command can
+ * bring that about: HEAD must stay writable. A bare one has objects and refs, or a commondir that
+ * leads to some. HEAD is held last, because git calls a file of that name ambiguous.
+ */
+int32_t git_keep_work_tree(struct scan *s, const struct repo *repo)
+{
+    static const char *const needed[] = { "refs", "objects", "HEAD" };
+    size_t i = 0;
+
+    if (s->git_trees++ >= GIT_MAX_HELD && is_taken_by_git(s, repo))
+        return git_protect_closed(s, repo->gitdir); /* then it stays one */
+    while (i + 1 < ARRAY_LEN(needed) && git_is_there(s, repo->top, needed[i], true))
+        i++;
+    int32_t r = git_protect_name(s, repo->top, needed[i], 0);
+    return r == ABX_OK ? git_protect_name(s, repo->top, "commondir", 0) : r;
+}
+
 int32_t git_found(struct scan *s, const char *dir, bool bare)
 {
     struct git_place *place = arena_alloc(s->arena, 1, sizeof *place);

@@ -18,6 +18,7 @@ int32_t scan_git(struct scan *s);
 #define GIT_MAX_POINTER 16384
 #define GIT_MAX_CONFIG  ((size_t)1 << 20)
 #define GIT_MAX_NESTING 8
+#define GIT_MAX_HELD    24u /* git directories, and work trees, with placeholders */
 #define GIT_SOURCE      "@git"
 
 struct repo {
@@ -59,6 +60,10 @@ int32_t git_each_entry(struct scan *s, const char *dir, unsigned kind, git_entry
 int32_t git_protect_name(struct scan *s, const char *dir, const char *name, uint32_t flags);
 int32_t git_refuse_config(struct scan *s, const char *path, const char *problem);
 
+/* All of a directory: one that we cannot look into, or one too many. */
+int32_t git_protect_closed(struct scan *s, const char *dir);
+/* The work tree, whose .git is a directory, does not become a bare repository. */
+int32_t git_keep_work_tree(struct scan *s, const struct repo *repo);
 /* A ".git" that is protected for its name, whatever it is. */
 int32_t git_protect_broken(struct scan *s, struct repo *repo);
 int32_t git_protect_repo(struct scan *s, const struct repo *repo);

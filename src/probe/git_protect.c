@@ -25,7 +25,6 @@
 #include "base/str.h"
 #include "probe/gitconfig.h"
 
-#define GIT_MAX_HELD     24u               /* git directories with placeholders */
 #define GIT_MAX_INCLUDES 64u               /* files that configs include, of all repositories */
 #define GIT_MAX_READ     ((size_t)8 << 20) /* bytes of all configs */
 #define GIT_MAX_HOOKS    8u                /* hook directories of one repository */
@@ -37,8 +36,7 @@ static const char *join(struct scan *s, const char *dir, const char *name)
     return path_join(s->arena, dir, name);
 }
 
-/* A directory that we cannot look into, but whose mode the command can change: all of it. */
-static int32_t protect_closed(struct scan *s, const char *dir)
+int32_t git_protect_closed(struct scan *s, const char *dir)
 {
     return scan_add_path(s, ACCESS_RO, RULE_PROTECT | RULE_IF_PRESENT, GIT_SOURCE, dir, NULL);
 }
@@ -72,8 +70,10 @@ int32_t git_protect_broken(struct scan *s, struct repo *r)
 {
     struct resolved where = { 0 };
 
-    if (!r->gitdir || is_closed(s, r->gitdir))
-        return protect_closed(s, r->dotgit.path);
+    if (!r->gitdir || is_closed(s, r->gitdir)) {
+        int32_t code = git_protect_closed(s, r->dotgit.path);
+        return code == ABX_OK && r->dotgit.is_dir ? git_keep_work_tree(s, r) : code;
+    }
     if (!r->common)
         r->common = r->gitdir;
     if (r->common == r->gitdir && git_follow(s, r->gitdir, "commondir", "", &where) &&
@@ -130,7 +130,7 @@ static int32_t protect_dir(struct scan *s, const char *dir, bool has_config)
     if (is_done(s, dir, GIT_DONE_POINTERS | (has_config ? GIT_DONE_CONFIG : 0)))
         return ABX_OK;
     if (s->git_held++ >= GIT_MAX_HELD)
-        return protect_closed(s, dir);
+        return git_protect_closed(s, dir);
     if (has_config) {
         r = git_protect_name(s, dir, "hooks", 0);
         if (r == ABX_OK)
@@ -261,8 +261,11 @@ static int32_t read_global(struct scan *s)
     return r;
 }
 
-/* The hooks that config c, and the user's own, name for the work tree at top. */
-static int32_t protect_hooks(struct scan *s, const char *top, const struct git_config *c)
+/*
+ * The hooks that config c, and the user's own, name from base: where git runs them, which is the
+ * top of the work tree or, for what is pushed, the git directory.
+ */
+static int32_t protect_hooks(struct scan *s, const char *base, const struct git_config *c)
 {
     int32_t r = s->git_global ? ABX_OK : read_global(s);
     const struct git_config *sources[] = { c, s->git_global };
@@ -272,7 +275,7 @@ static int32_t protect_hooks(struct scan *s, const char *top, const struct git_c
 
     for (size_t i = 0; i < ARRAY_LEN(sources) && r == ABX_OK; i++)
         for (size_t j = 0; j < sources[i]->hook_count && r == ABX_OK; j++) {
-            const char *path = expand(s, top, sources[i]->hooks[j]);
+            const char *path = expand(s, base, sources[i]->hooks[j]);
             if (path)
                 r = scan_add_path(s, ACCESS_RO, RULE_PROTECT, GIT_SOURCE, path, NULL);
         }
@@ -302,7 +305,7 @@ int32_t git_each_entry(struct scan *s, const char *dir, unsigned kind, git_entry
     const struct dirent *entry;
 
     if (!stream)
-        return modules ? refuse_closed(s, dir) : protect_closed(s, dir);
+        return modules ? refuse_closed(s, dir) : git_protect_closed(s, dir);
     (void)TAKE_FD(fd);
     /* By any of its names only once, but in each way: there may be links, also in circles. */
     bool again = is_done(s, where.path, kind);
@@ -340,23 +343,45 @@ static int32_t protect_worktree_config(struct scan *s, const char *dir)
         return r;
     bool there = git_follow(s, dir, "gitdir", "", &dotgit);
     const char *top = there ? path_parent(s->arena, dotgit.path) : dir;
-    return top ? protect_hooks(s, top, &c) : err_nomem(s->err);
+    r = top ? protect_hooks(s, top, &c) : err_nomem(s->err);
+    return r == ABX_OK ? protect_hooks(s, dir, &c) : r;
 }
+
+/* The .git file of the work tree, wherever that lies. */
+static int32_t protect_pointer(struct scan *s, const char *dir)
+{
+    struct resolved dotgit;
+
+    if (!git_follow(s, dir, "gitdir", "", &dotgit) || !str_eq(path_basename(dotgit.path), ".git"))
+        return ABX_OK;
+    const char *top = path_parent(s->arena, dotgit.path);
+    return top ? git_protect_name(s, top, ".git", RULE_IF_PRESENT) : err_nomem(s->err);
+}
+
+/* What holds for all worktrees of a repository. */
+struct git_worktrees {
+    uint32_t flags; /* of config.worktree */
+    const struct git_config *config;
+};
 
 static int32_t protect_worktree(struct scan *s, const char *dir, void *data, unsigned depth)
 {
-    const uint32_t *flags = data;
+    const struct git_worktrees *all = data;
     int32_t r;
 
     if (is_closed(s, dir))
-        return protect_closed(s, dir);
+        return git_protect_closed(s, dir);
     if (!git_is_there(s, dir, "gitdir", false) && !git_is_there(s, dir, "commondir", false) &&
         !git_is_there(s, dir, "HEAD", false))
         return ABX_OK;
     r = protect_dir(s, dir, false);
     if (r == ABX_OK)
-        r = git_protect_name(s, dir, "config.worktree", *flags);
-    if (r == ABX_OK && !(*flags & RULE_IF_PRESENT))
+        r = protect_pointer(s, dir);
+    if (r == ABX_OK)
+        r = protect_hooks(s, dir, all->config);
+    if (r == ABX_OK)
+        r = git_protect_name(s, dir, "config.worktree", all->flags);
+    if (r == ABX_OK && !(all->flags & RULE_IF_PRESENT))
         r = protect_worktree_config(s, dir);
     return r == ABX_OK ? protect_modules(s, dir, depth + 1) : r;
 }
@@ -388,7 +413,8 @@ static int32_t protect_store(struct scan *s, const char *dir, const char *gitdir
     for (size_t i = 0; i < ARRAY_LEN(configs) && r == ABX_OK; i++)
         if (i == 0 || (c->per_worktree && !(i == 2 && gitdir == dir)))
             r = configs[i] ? read_config(s, configs[i], c) : err_nomem(s->err);
-    uint32_t flags = c->per_worktree ? 0 : RULE_IF_PRESENT;
+    const uint32_t flags = c->per_worktree ? 0 : RULE_IF_PRESENT;
+    struct git_worktrees all = { flags, c };
     if (r == ABX_OK)
         r = protect_dir(s, dir, true);
     if (r == ABX_OK)
@@ -398,9 +424,13 @@ static int32_t protect_store(struct scan *s, const char *dir, const char *gitdir
     if (r == ABX_OK && gitdir != dir)
         r = git_protect_name(s, gitdir, "config.worktree", flags);
     if (r == ABX_OK)
+        r = protect_hooks(s, dir, c);
+    if (r == ABX_OK && gitdir != dir)
+        r = protect_hooks(s, gitdir, c);
+    if (r == ABX_OK)
         r = worktrees ? git_each_entry(s, worktrees,
                                        c->per_worktree ? GIT_DONE_WORKTREES : GIT_DONE_PRESENT,
-                                       protect_worktree, &flags, depth)
+                                       protect_worktree, &all, depth)
                       : err_nomem(s->err);
     if (r == ABX_OK)
         r = protect_modules(s, dir, depth);
@@ -429,7 +459,7 @@ static int32_t protect_module(struct scan *s, const char *dir, void *data, unsig
     if (!git_is_there(s, dir, ".", true))
         return ABX_OK;
     if (depth >= GIT_MAX_DEPTH)
-        return protect_closed(s, dir);
+        return git_protect_closed(s, dir);
     if (!looks_like_gitdir(s, dir)) /* a module's name may have slashes */
         return git_each_entry(s, dir, GIT_DONE_MODULES, protect_module, data, depth + 1);
     int32_t r = protect_store(s, dir, dir, &c, depth + 1);
@@ -467,7 +497,7 @@ static int32_t protect_own(struct scan *s, const char *dir, void *data, unsigned
         return ABX_OK;
     return depth < GIT_MAX_DEPTH
                ? git_each_entry(s, dir, GIT_DONE_OWN, protect_own, data, depth + 1)
-               : protect_closed(s, dir);
+               : git_protect_closed(s, dir);
 }
 
 /*
@@ -518,5 +548,7 @@ int32_t git_protect_repo(struct scan *s, const struct repo *repo)
     if (r == ABX_OK && !repo->bare && (!repo->dotgit.is_dir || repo->dotgit.pin_count))
         r = git_protect_name(s, repo->top, repo->dotgit.is_dir ? ".git/hooks" : ".git",
                              RULE_IF_PRESENT);
+    if (r == ABX_OK && !repo->bare && repo->dotgit.is_dir)
+        r = git_keep_work_tree(s, repo);
     return r == ABX_OK ? pin_pointers(s, repo) : r;
 }

@@ -47,7 +47,7 @@ struct scan {
     const struct git_place *git_places; /* git.c */
     struct git_done_list *git_done;     /* git_protect.c: GIT_DONE_LISTS, by the names' hash */
     const struct git_config *git_global;
-    unsigned git_held, git_included;
+    unsigned git_held, git_trees, git_included;
     size_t git_read;  /* bytes of configs */
     int64_t deadline; /* of scan_count, in seconds; 0: none */
 };

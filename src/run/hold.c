@@ -332,6 +332,13 @@ static int make_socket(struct filling *f, const char *name)
     return r;
 }
 
+/* Git reads a commondir beside a HEAD; in a work tree, where there is none, it would list it. */
+static bool is_unread(const struct filling *f, const char *name)
+{
+    return strcmp(name, "commondir") == 0 &&
+           faccessat(f->dir, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
 /*
  * Branches that only packed-refs has (@git-strict): git looks through an empty directory in the
  * place of a branch, and would call anything else a broken one.
@@ -357,7 +364,7 @@ static int fill_directory(const struct hold *h, unsigned i, const struct plan_ho
             return -ENAMETOOLONG;
         if (holds_branches(hold))
             r = make_directory(&f, name);
-        else if (!make_readable(&f, name, &r))
+        else if (is_unread(&f, name) || !make_readable(&f, name, &r))
             r = make_socket(&f, name);
     }
     return r;

@@ -179,6 +179,59 @@ FORGE='forge() { for f; do printf "[core]\n\tfsmonitor = %s\n" "$W/evil" >>"$f";
     grep -q 'Repositories that the command makes' "$ABX_SOURCE/docs/threat-model.md"
 }
 
+@test "A124 variant: documented: links in .git, through which the host's git writes" {
+    make_repo
+    echo kept >"$O/rc"
+    own "$O"
+    run inside 'rm -f .git/logs/HEAD; ln -s "$O/rc" .git/logs/HEAD; echo evil >>"$O/rc"; git switch -qc other; echo evil >>.git/logs/HEAD'
+    [ "$(cat "$O/rc")" = kept ]
+    grep -q 'Links in `.git`' "$ABX_SOURCE/docs/threat-model.md"
+    [ -n "$(find "$W/.git" -type l)" ]
+}
+
+# As bare as git wants it: with a work tree, so that everyday git goes on, and what it runs.
+BARE='bare() {
+    mkdir $1/objects $1/refs; echo "ref: refs/heads/main" >$1/HEAD
+    printf "[core]\n\trepositoryformatversion = 0\n\tworktree = %s\n\tfsmonitor = %s/evil\n" "$2" "$W" >$1/config
+}; exec 2>/dev/null'
+
+@test "A125 variant: a work tree whose .git is made none" {
+    local how dir
+    make_repo
+    plant
+    for how in 'rm $d/.git/HEAD' 'echo x >$d/.git/HEAD' 'mv $d/.git/refs $d/.git/r' 'chmod 0 $d/.git/objects' \
+        'chmod 0 $d/.git; exit'; do
+        rm -rf "$W/dep" "$W/away"
+        host_git clone -q "$T/upstream" "$W/dep"
+        as_who cp -r "$W/.git" "$X/git"
+        run inside "for d in . dep; do $how; done"
+        run inside "$BARE"'; for d in . dep; do bare $d "$W/$d"; mkdir $d/s; bare $d/s "$W/$d"; echo s >$d/commondir; done'
+        use_git "$W" "$W/dep"
+        chmod -R u+rwX "$W/.git" "$W/dep"
+        (cd "$W" && rm -rf .git HEAD config commondir objects refs s)
+        mv "$X/git" "$W/.git"
+    done
+    # It would work.
+    rm -rf "$W/dep/.git"
+    run inside "$BARE"'; bare dep "$W/dep"'
+    run use_git "$W/dep"
+    [ "$status" -ne 0 ]
+}
+
+@test "A125 variant: a project that has such names already" {
+    make_repo
+    plant
+    as_who mkdir "$W/refs"
+    run inside "$BARE"'; rm .git/HEAD; bare . $W'
+    use_git "$W"
+    as_who git -C "$W" symbolic-ref HEAD refs/heads/main || echo "ref: refs/heads/main" >"$W/.git/HEAD"
+    own "$W"
+    as_who mkdir -p "$W/objects"
+    rm -f "$W/HEAD" "$W/config"
+    run inside "$BARE"'; rm .git/HEAD; bare . $W'
+    use_git "$W"
+}
+
 # made NAMES…: which of them the command could make or change.
 made_of() {
     (cd "$1" && shift && for n in "$@"; do grep -rl evil "$n" 2>/dev/null || :; done)

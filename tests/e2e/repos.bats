@@ -85,6 +85,11 @@ unharmed() {
     [ -z "$(inside "$ATTACK; attack store/bare.git")" ]
     mv "$W/head" "$W/store/bare.git/HEAD"
     unharmed "$W/store/bare.git"
+    inside 'mkdir away; cd store/bare.git; mv objects refs HEAD packed-refs description info ../../away; :' 2>/dev/null
+    [ ! -e "$W/store/bare.git/refs" ]
+    [ -z "$(inside "$ATTACK; attack store/bare.git")" ]
+    mv "$W/away/"* "$W/store/bare.git"
+    unharmed "$W/store/bare.git"
     W=$W/store/bare.git
     [ -z "$(inside "$ATTACK; attack .")" ]
     unharmed "$W"
@@ -132,6 +137,25 @@ unharmed() {
         [ -z "$(find "$W" -name pre-commit)" ]
     done
     inside 'echo a >>file; git commit -qam works'
+}
+
+# Of a push the hooks run in the git directory, and a path that is not absolute counts from there.
+@test "the directory that core.hooksPath names is protected for what is pushed into the repository" {
+    host_git clone -q "$W" "$T/other" 2>/dev/null
+    host_git -C "$W" config core.hooksPath .hooks
+    host_git -C "$W" config receive.denyCurrentBranch ignore
+    printf '#!/bin/sh\ntouch "%s/ran"\n' "$X" >"$W/evil"
+    chmod 755 "$W/evil"
+    own "$W" "$X"
+    run inside 'for d in .git .git/worktrees/linked .git/modules/mod; do
+            mkdir -p $d/.hooks; cp evil $d/.hooks/post-receive; done'
+    host_git -C "$T/other" push -q "$W" HEAD:refs/heads/pushed
+    host_git -C "$T/other" push -q "$T/linked" HEAD:refs/heads/there
+    [ ! -e "$X/ran" ]
+    as_who mkdir "$W/.git/.hooks"
+    as_who cp "$W/evil" "$W/.git/.hooks/post-receive"
+    host_git -C "$T/other" push -q "$W" HEAD:refs/heads/again
+    [ -e "$X/ran" ]
 }
 
 @test "hooks of the user's own config, husky's and .githooks are protected" {
@@ -199,6 +223,21 @@ unharmed() {
     grep -q '/.git/worktrees/lw$' "$W/lw/.git"
     not grep -q evil "$W/.git/modules/mod/config"
     inside 'set -e; cd lw; echo a >>file; git commit -qam lw'
+}
+
+@test "the .git file of a linked worktree is protected where no search finds it" {
+    local tree
+    for tree in "$W/.git/trees/x" "$W/1/2/3/4/5/6/7"; do
+        host_git -C "$W" worktree add -q "$tree" -b "b${tree##*/}"
+    done
+    own "$W"
+    run inside 'for d in .git/trees/x 1/2/3/4/5/6/7; do
+            echo "gitdir: /tmp/evil" >$d/.git; rm -f $d/.git; mv $d/.git x; mv $d y; mkdir -p $d; echo "gitdir: /tmp/evil" >$d/.git
+        done; mv 1 one; mv .git/trees t'
+    grep -q '/.git/worktrees/x$' "$W/.git/trees/x/.git"
+    grep -q '/.git/worktrees/7$' "$W/1/2/3/4/5/6/7/.git"
+    inside 'set -e; cd .git/trees/x; echo a >>file; git commit -qam there'
+    inside 'git worktree prune; git worktree list'
 }
 
 @test "a link that leads to a git directory cannot be turned" {

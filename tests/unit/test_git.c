@@ -29,7 +29,9 @@ static void repository_is_protected_where_it_is(void **state)
               "pin @/home/w/.git/worktrees\n"
               "pin @/home/w/.git/worktrees/x\n"
               "bind-ro @/home/w/.git/worktrees/x/commondir\n"
-              "bind-ro @/home/w/.git/worktrees/x/gitdir\n");
+              "bind-ro @/home/w/.git/worktrees/x/gitdir\n"
+              "bind-ro @/home/w/commondir held\n"
+              "bind-ro @/home/w/refs held\n");
 }
 
 static void subdirectory_of_a_repository_can_commit(void **state)

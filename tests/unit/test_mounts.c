@@ -527,7 +527,7 @@ static void too_many_mounts_and_holds_are_refused(void **state)
         assert_true(dir && path);
         case_rule(&c, ACCESS_RO, ORIGIN_CALL, 0, path, dir);
     }
-    case_expect_error(&c, ABX_E_CONFIG, "in more than 64 directories", "common parent");
+    case_expect_error(&c, ABX_E_CONFIG, "in more than 96 directories", "common parent");
     case_done(&c);
 }
 
