@@ -437,7 +437,7 @@ static int32_t protect_store(struct scan *s, const char *dir, const char *gitdir
     return r == ABX_OK && gitdir != dir ? protect_modules(s, gitdir, depth) : r;
 }
 
-/* A submodule that is checked out: its .git file, and the hooks that its config names there. */
+/* A work tree that the config names, as a submodule's does: its .git file, and the hooks there. */
 static int32_t protect_checkout(struct scan *s, const char *dir, const struct git_config *c)
 {
     struct resolved tree;
@@ -545,6 +545,8 @@ int32_t git_protect_repo(struct scan *s, const struct repo *repo)
 
     if (r == ABX_OK)
         r = protect_hooks(s, repo->top, &c);
+    if (r == ABX_OK)
+        r = protect_checkout(s, repo->common, &c);
     if (r == ABX_OK && !repo->bare && (!repo->dotgit.is_dir || repo->dotgit.pin_count))
         r = git_protect_name(s, repo->top, repo->dotgit.is_dir ? ".git/hooks" : ".git",
                              RULE_IF_PRESENT);

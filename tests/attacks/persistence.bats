@@ -179,6 +179,14 @@ FORGE='forge() { for f; do printf "[core]\n\tfsmonitor = %s\n" "$W/evil" >>"$f";
     grep -q 'Repositories that the command makes' "$ABX_SOURCE/docs/threat-model.md"
 }
 
+@test "A128 variant: documented: a protected name in a commit, which the host's git writes" {
+    make_repo
+    run inside 'git update-index --add --cacheinfo "100644,$(git hash-object -w file),.envrc"; git commit -qm named'
+    [ ! -e "$W/.envrc" ]
+    grep -q 'What git checks out' "$ABX_SOURCE/docs/threat-model.md"
+    [ "$(host_git -C "$W" status --short .envrc)" = " D .envrc" ]
+}
+
 @test "A124 variant: documented: links in .git, through which the host's git writes" {
     make_repo
     echo kept >"$O/rc"

@@ -140,6 +140,8 @@ static void nested_and_bare_repositories_are_protected(void **state)
     make_dir(t, "/home/w/v/half/objects"); /* names that a project may have, too */
     make_dir(t, "/home/w/v/half/refs");
     make_dir(t, "/home/w/v/half/config");
+    make_file(t, "/home/w/v/once/config", "[core]\n\trepositoryformatversion = 0\n");
+    make_file(t, "/home/w/v/never/config", "[core]\n\tformat = 0\n[x]\nbare = true\n");
     only(t, "@git");
     rule(t, "filesystem.presets", "@base");
     no_names(t);
@@ -149,6 +151,11 @@ static void nested_and_bare_repositories_are_protected(void **state)
     has(t, "bind-ro @/home/w/v/broken/.git/config\n");
     has(t, "bind-ro @/home/w/v/bare/config\n");
     has(t, "bind-ro @/home/w/v/bare/hooks held\n");
+    has(t, "bind-ro @/home/w/v/once/config\n");
+    has(t, "bind-ro @/home/w/v/once/hooks held\n");
+    has(t, "bind-ro @/home/w/v/dep/refs held\n");
+    has(t, "bind-ro @/home/w/v/broken/commondir held\n");
+    has_not(t, "@/home/w/v/never");
     has_not(t, "@/home/w/v/half");
 }
 
@@ -170,17 +177,21 @@ static void what_a_config_names_is_protected(void **state)
     make_git(t, "/home/w/.git");
     make_file(
         t, "/home/w/.git/config",
-        "[core] hooksPath = \"ho ok\\\\s\" ; comment\n"
+        "[core] hooksPath = \"ho ok\\\\s\" ; comment\n\tworktree = ../tree\n"
         "[INCLUDE]\n\tpath = ../inc/first\\\nx\n[includeIf \"gitdir:[x]\\\"\"] path=~/w/second\n");
     make_file(t, "/home/w/second", "[core]\nhookspath = /nowhere/h\nhookspath=~/w/other\n");
     make_file(t, "/home/w/other/pre-commit", "");
     make_dir(t, "/home/w/inc");
+    make_dir(t, "/home/w/tree");
     make_file(t, "/home/.gitconfig", "[core]\n\thooksPath = mine\n");
     only(t, "@git");
     rule(t, "filesystem.presets", "@base");
     no_names(t);
     run(t);
     has(t, "bind-ro @/home/w/ho ok\\s held\n");
+    has(t, "bind-ro @/home/w/tree/ho ok\\s held\n");
+    has(t, "bind-ro @/home/w/.git/ho ok\\s held\n"); /* of a push */
+    has(t, "bind-ro @/home/w/.git/mine held\n");
     has(t, "bind-ro @/home/w/inc/firstx held\n");
     has(t, "bind-ro @/home/w/second\n");
     has(t, "bind-ro @/home/w/other\n");
