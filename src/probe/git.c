@@ -236,8 +236,8 @@ int32_t git_keep_work_tree(struct scan *s, const struct repo *repo)
     static const char *const needed[] = { "refs", "objects", "HEAD" };
     size_t i = 0;
 
-    if (s->git_trees++ >= GIT_MAX_HELD && is_taken_by_git(s, repo))
-        return git_protect_closed(s, repo->gitdir); /* then it stays one */
+    if (s->git_trees++ >= GIT_MAX_HELD) /* a ".git" that git takes stays one, if it is closed */
+        return git_protect_closed(s, is_taken_by_git(s, repo) ? repo->gitdir : repo->top);
     while (i + 1 < ARRAY_LEN(needed) && git_is_there(s, repo->top, needed[i], true))
         i++;
     int32_t r = git_protect_name(s, repo->top, needed[i], 0);

@@ -108,6 +108,18 @@ unharmed() {
     done
 }
 
+@test "more directories that only look like repositories than there are placeholders for do not stop a run" {
+    local i
+    inside 'for i in $(seq 150); do mkdir -p n$i/.git; done'
+    run inside 'for i in $(seq 150); do mkdir n$i/refs; echo . >n$i/commondir; done 2>/dev/null
+        echo a >>file; git commit -qam second'
+    [ "$status" -eq 0 ]
+    for i in {1..150}; do
+        [ ! -e "$W/n$i/refs" ]
+        [ ! -e "$W/n$i/commondir" ]
+    done
+}
+
 @test "more submodules than there are placeholders for do not stop a run" {
     local i
     for i in {1..80}; do
