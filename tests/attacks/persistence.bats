@@ -184,7 +184,8 @@ FORGE='forge() { for f; do printf "[core]\n\tfsmonitor = %s\n" "$W/evil" >>"$f";
     run inside 'git update-index --add --cacheinfo "100644,$(git hash-object -w file),.envrc"; git commit -qm named'
     [ ! -e "$W/.envrc" ]
     grep -q 'What git checks out' "$ABX_SOURCE/docs/threat-model.md"
-    [ "$(host_git -C "$W" status --short .envrc)" = " D .envrc" ]
+    # By Landlock alone git cannot commit at all.
+    [ "${BACKEND:-native}" = landlock ] || [ "$(host_git -C "$W" status --short .envrc)" = " D .envrc" ]
 }
 
 @test "A124 variant: documented: links in .git, through which the host's git writes" {
