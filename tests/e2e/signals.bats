@@ -296,6 +296,7 @@ queued() {
             BOX=$!
             BACKGROUND+=("$BOX")
             within 20 queued "$HOME/.local/state/agentbox/held"
+            within 5 keeper_of "$BOX" # it may not have its name yet
             keeper=$(keeper_of "$BOX")
             kill -"$sig" "$BOX"
             box_end
