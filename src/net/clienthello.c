@@ -15,9 +15,11 @@
 
 #include <string.h>
 
+#define RECORD_CIPHERS   20 /* change_cipher_spec */
+#define RECORD_ALERT     21
 #define RECORD_HANDSHAKE 22
-#define RECORD_FIRST     20 /* change_cipher_spec, alert, handshake, data, heartbeat */
-#define RECORD_LAST      24
+#define RECORD_LAST      24 /* behind data, heartbeat */
+#define RECORD_HEADER    5
 #define RECORD_MAX       16384
 #define CLIENT_HELLO     1
 #define EXT_SERVER_NAME  0
@@ -202,6 +204,27 @@ static bool got_record(struct clienthello *c)
            c->record_left <= RECORD_MAX;
 }
 
+/*
+ * Some servers, those of large networks among them, do not look at the version of the first
+ * record. So one with a version that does not exist counts as TLS if its length and its first byte
+ * are those of what such a server takes or passes over: a hello, an alert, change_cipher_spec.
+ */
+static bool is_record_of_any_version(const struct clienthello *c)
+{
+    unsigned len = (unsigned)(c->record[3] << 8 | c->record[4]), first = c->record[5];
+
+    switch (c->record[0]) {
+    case RECORD_HANDSHAKE:
+        return len == 0 || first == CLIENT_HELLO;
+    case RECORD_ALERT:
+        return len <= 2 && (first == 1 || first == 2); /* a warning, or fatal */
+    case RECORD_CIPHERS:
+        return len == 1 && first == 1;
+    default:
+        return false;
+    }
+}
+
 static enum clienthello_step answer(const struct clienthello *c)
 {
     if (c->state != DONE)
@@ -215,18 +238,42 @@ static enum clienthello_step answer(const struct clienthello *c)
  * By the first bytes: is it TLS? A record of another kind in front of the hello is nothing that a
  * client sends, but some servers pass over it. A hello in the form of SSL 2 cannot have a name.
  */
-static enum clienthello_step judge_start(const uint8_t *bytes, size_t count)
+static enum clienthello_step judge_start(const struct clienthello *c)
 {
     static const uint8_t v2_hello[] = { 1, 3 }; /* behind the length: client_hello, version 3.x */
+    const uint8_t *bytes = c->record;
+    const size_t count = c->record_have;
 
     if (bytes[0] & 0x80) {
         if (count > 2 && bytes[count - 1] != v2_hello[count - 3])
             return CLIENTHELLO_NOT_TLS;
         return count < 4 ? CLIENTHELLO_MORE : CLIENTHELLO_NONE;
     }
-    if (bytes[0] < RECORD_FIRST || bytes[0] > RECORD_LAST || (count == 2 && bytes[1] != 3))
+    if (bytes[0] < RECORD_CIPHERS || bytes[0] > RECORD_LAST)
         return CLIENTHELLO_NOT_TLS;
-    return count == 2 && bytes[0] != RECORD_HANDSHAKE ? CLIENTHELLO_MALFORMED : CLIENTHELLO_MORE;
+    if (count > 1 && bytes[1] == 3)
+        return bytes[0] == RECORD_HANDSHAKE ? CLIENTHELLO_MORE : CLIENTHELLO_MALFORMED;
+    if (count > 1 && bytes[0] > RECORD_HANDSHAKE)
+        return CLIENTHELLO_NOT_TLS;
+    if (count < sizeof c->record)
+        return CLIENTHELLO_MORE;
+    return is_record_of_any_version(c) ? CLIENTHELLO_MALFORMED : CLIENTHELLO_NOT_TLS;
+}
+
+/* One more byte of a record's header; of the first one, also the byte behind it may count. */
+static void take_header(struct clienthello *c, uint8_t byte)
+{
+    const bool first = c->seen == c->record_have;
+
+    c->record[c->record_have++] = byte;
+    if (first)
+        c->step = judge_start(c);
+    if (c->step != CLIENTHELLO_MORE || c->record_have < RECORD_HEADER ||
+        (first && c->record[1] != 3))
+        return;
+    c->record_have = 0;
+    if (!got_record(c))
+        c->step = CLIENTHELLO_MALFORMED;
 }
 
 /* The next part of the stream: one byte of a record's header, or what there is of its content. */
@@ -235,14 +282,7 @@ static size_t take(struct clienthello *c, const uint8_t *bytes, size_t len)
     size_t n = 1;
 
     if (c->record_left == 0) {
-        c->record[c->record_have++] = bytes[0];
-        if (c->seen < 4)
-            c->step = judge_start(c->record, c->record_have);
-        else if (c->record_have == sizeof c->record) {
-            c->record_have = 0;
-            if (!got_record(c))
-                c->step = CLIENTHELLO_MALFORMED;
-        }
+        take_header(c, bytes[0]);
     } else {
         n = MIN_OF(len, c->record_left);
         c->record_left = (uint16_t)(c->record_left - n);

@@ -30,7 +30,7 @@ struct clienthello {            /* zeroed to begin with */
     struct host host;
     /* Internal. */
     size_t seen;
-    uint8_t record[5], record_have;
+    uint8_t record[6], record_have; /* a header, and the byte behind the first one */
     uint16_t record_left;
     unsigned state;
     uint8_t field[4], have;

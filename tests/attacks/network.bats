@@ -100,8 +100,11 @@ refused_by_us() {
 
 @test "A99 variant: something in front of the greeting does not hide it" {
     local first
-    # An alert, change_cipher_spec, and a greeting of SSL 2, which has no name. `say` pauses after the request.
-    for first in '\x15\x03\x01\x00\x02\x01\x5a' '\x14\x03\x01\x00\x01\x01' '\x80\x2e\x01\x03\x01'; do
+    # An alert, change_cipher_spec, and a greeting of SSL 2, which has no name; the same, and a greeting, with a
+    # version that some servers do not look at. `say` pauses after the request.
+    for first in '\x15\x03\x01\x00\x02\x01\x5a' '\x14\x03\x01\x00\x01\x01' '\x80\x2e\x01\x03\x01' \
+        '\x15\x02\x00\x00\x02\x01\x5a' '\x14\xff\xff\x00\x01\x01' '\x16\x00\x00\x00\x00\x16' \
+        '\x16\x02\x00\x00\x40\x01' '\x16\xff\xff\x02\x00\x01'; do
         [[ $(say 3128 'CONNECT ok.test:443 HTTP/1.1\r\n\r\n' "$first" | xxd -p | tr -d '\n') == *15030300020270* ]]
     done
 }
