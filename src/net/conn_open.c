@@ -203,13 +203,13 @@ enum conn_step conn_judge(struct conn *c)
     filter_check_host(rules->filter, &c->host, c->port, &verdict);
     if (verdict.decision == FILTER_ALLOW)
         return open_target(c);
-    if (verdict.decision == FILTER_UNLISTED) {
+    if (verdict.decision == FILTER_UNLISTED && rules->how.ask) {
         int known = questions_known(rules, &c->host, c->port);
 
         c->granted = known == 1;
         if (c->granted)
             return open_target(c);
-        if (known < 0 && rules->how.ask && questions_ask(c)) {
+        if (known < 0 && questions_ask(c)) {
             conn_set_state(c, CONN_ASKED);
             return CONN_WAIT;
         }
@@ -217,15 +217,24 @@ enum conn_step conn_judge(struct conn *c)
     return refuse_by(c, &verdict);
 }
 
-/* By the rules of now and what was answered; nobody is asked again. */
+/*
+ * By the rules of now and what was answered; nobody is asked again. A yes counts as long as these
+ * rules let somebody be asked: those of a network that is blocked meanwhile do not.
+ */
+static bool name_is_open(const struct conn *c, struct filter_verdict *verdict)
+{
+    const struct rules *rules = conn_rules(c);
+
+    filter_check_host(rules->filter, &c->host, c->port, verdict);
+    return verdict->decision == FILTER_ALLOW ||
+           (verdict->decision == FILTER_UNLISTED && c->granted && rules->how.ask);
+}
+
 static enum conn_step open_by_name(struct conn *c)
 {
     struct filter_verdict verdict;
 
-    filter_check_host(conn_rules(c)->filter, &c->host, c->port, &verdict);
-    bool open = verdict.decision == FILTER_ALLOW ||
-                (c->granted && verdict.decision == FILTER_UNLISTED);
-    return open ? open_target(c) : refuse_by(c, &verdict);
+    return name_is_open(c, &verdict) ? open_target(c) : refuse_by(c, &verdict);
 }
 
 void conn_answered(struct conn *c, bool yes)
@@ -276,9 +285,7 @@ bool conn_still_allowed(struct conn *c)
 
     if (!c->has_target || c->state <= CONN_DIAL || c->state >= CONN_REPLY)
         return true;
-    filter_check_host(rules->filter, &c->host, c->port, &verdict);
-    bool open = verdict.decision == FILTER_ALLOW ||
-                (c->granted && verdict.decision == FILTER_UNLISTED);
+    bool open = name_is_open(c, &verdict);
     if (open && c->upstream.fd >= 0 && rules->how.upstream.kind == UPSTREAM_NONE && !is_mitm(c) &&
         peer_address(c, &peer)) {
         filter_check_addresses(rules->filter, &peer, 1, c->port, &verdict);

@@ -347,6 +347,8 @@ int32_t server_set_rules(struct server *s, uint32_t id, const struct server_rule
     r->how.lists = (struct filter_lists){ 0 };
     r->how.mitm_path = mitm;
     r->how.ask = rules->ask && s->hooks.ask;
+    if (!r->how.ask)
+        questions_forget(s, r);
     judge_again(s, r);
     return ABX_OK;
 }
