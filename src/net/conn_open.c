@@ -8,7 +8,10 @@
  * the old rules decided is left, neither an address nor a proxy.
  *
  * With an upstream proxy the name goes there as it is, and addresses are that proxy's business: a
- * host behind one often cannot resolve names at all. Addresses in the request are judged as ever.
+ * host behind one often cannot resolve names at all. Addresses in the request are judged as ever. A
+ * plain request is the upstream's to answer, but a WebSocket gets a tunnel there first: an upstream
+ * that passes a server's 101 on, and does not know what it means, would take what the client sends
+ * behind it for requests, which nobody has judged.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -26,7 +29,8 @@ static bool is_mitm(const struct conn *c)
 
 bool conn_is_absolute(const struct conn *c)
 {
-    return !is_mitm(c) && conn_rules(c)->how.upstream.kind == UPSTREAM_HTTP;
+    return c->protocol == CONN_HTTP && !c->exchange->upgrade && !is_mitm(c) &&
+           conn_rules(c)->how.upstream.kind == UPSTREAM_HTTP;
 }
 
 static void resume(struct conn *c, enum conn_step step)
@@ -79,7 +83,7 @@ static enum conn_step dial_upstream(struct conn *c, const struct addr *addrs, si
     const struct upstream *up = &conn_rules(c)->how.upstream;
     struct dial_target target = {
         .via = up->kind == UPSTREAM_SOCKS5 ? DIAL_SOCKS5
-               : c->protocol == CONN_HTTP  ? DIAL_PLAIN
+               : conn_is_absolute(c)       ? DIAL_PLAIN
                                            : DIAL_CONNECT,
         .addrs = addrs,
         .addr_count = count,

@@ -359,6 +359,17 @@ EOF
     nobody_called
 }
 
+@test "a websocket goes through an upstream proxy as a tunnel: nothing behind it is a request there" {
+    export AGENTBOX_UPSTREAM_AUTH='user:pass word'
+    proxy --allow-domain far.test --set "network.upstreamProxy=http://127.0.0.5:$UPSTREAM"
+    run say "GET http://far.test:$HTTP/socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n" \
+        "GET http://evil.test:$CANARY/ HTTP/1.1\r\nHost: x\r\n\r\n"
+    [[ $output == *"101"*"hello from the socket"*"GET http://evil.test"* ]]
+    grep -q "upstream CONNECT far.test:$HTTP" "$DIR/log"
+    run ! grep 'upstream GET\|pass word\|Proxy-Auth' "$DIR/log"
+    nobody_called
+}
+
 @test "one proxy can be another's SOCKS5 upstream" {
     usual
     local first=$PROXY_PID second_url=socks5://127.0.0.1:$P
