@@ -171,6 +171,17 @@ void conn_used(struct conn *c, size_t n)
     }
 }
 
+/* A client that asks without a pause never has all of it used: what was gives its room back. */
+static int keep_input(struct conn *c, const char *bytes, size_t len)
+{
+    if (c->in_from > 0) {
+        c->in.len -= c->in_from;
+        memmove(c->in.data, c->in.data + c->in_from, c->in.len);
+        c->in_from = 0;
+    }
+    return buf_append(&c->in, bytes, len);
+}
+
 int conn_read(struct conn *c)
 {
     char piece[READ_PIECE];
@@ -191,7 +202,7 @@ int conn_read(struct conn *c)
     /* Less than asked for: that was all. An end that came with it was told. */
     c->client_readable = c->client_ends || (size_t)n == sizeof piece;
     c->active = loop_now(c->server->loop);
-    int r = buf_append(&c->in, piece, (size_t)n);
+    int r = keep_input(c, piece, (size_t)n);
     return r < 0 ? r : 1;
 }
 
