@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The question about a host. One line, the host last and next to the answer: what the command did
- * to the terminal before (colours, character sets, a scroll region) must not make it say
- * something else, so attributes are reset first. The host is canonical: letters, digits, '.',
- * '-', ':'.
+ * The question about a host. What the command did to the terminal before must not make it say
+ * something else: a sequence that was begun would swallow it, lines that do not wrap, margins or a
+ * scroll region would let only the front of a long name be seen, a palette of one colour nothing at
+ * all, and what the command had printed above it would be read instead. So all of that is undone
+ * first. The host is canonical: letters, digits, '.', '-', ':'.
  *
  * "y" is for those who wait now, "s" for the run; everything else is a no, and a no is asked about
  * again when the command tries again.
@@ -19,8 +20,14 @@
 #include "cli/prompt.h"
 
 #define ASK_TEXT_MAX 4096
-/* ASCII, no attributes, the cursor shown. */
-#define PLAIN_SCREEN "\017\033(B\033[0m\033[?25h\r\n"
+/* Ends what was begun; margins and scroll region are the screen (the cursor stays); lines wrap. */
+#define WHOLE_SCREEN                                                                               \
+    "\030\033\\"                                                                                   \
+    "\0337\033[?69l\033[r\0338"                                                                    \
+    "\033[?7h\033[4l"
+/* ASCII, the cursor shown, no attributes but colours that no palette changes. */
+#define PLAIN_TEXT  "\017\033(B\033[?25h\r\n\033[0;38;2;255;255;255;48;2;0;0;0m"
+#define OWN_COLOURS "\033[0m"
 
 void network_take(struct network_asker *a, uint32_t question, const char *host, int32_t port)
 {
@@ -44,11 +51,12 @@ static void put_question(struct buf *text, const struct network_question *q)
 {
     const char *brackets = strchr(q->host, ':') ? "[]" : "";
 
-    (void)buf_puts(text, PLAIN_SCREEN "agentbox: the command wants to connect to ");
+    (void)buf_puts(text, WHOLE_SCREEN PLAIN_TEXT "agentbox: the command wants to connect to ");
     (void)buf_append(text, brackets, brackets[0] ? 1 : 0);
     (void)str_escape(text, q->host, strlen(q->host));
     (void)buf_append(text, brackets + (brackets[0] ? 1 : 0), brackets[0] ? 1 : 0);
-    (void)buf_printf(text, ":%d; let it? [y]es, now; [s]ession: until it ends; [N]o: ", q->port);
+    (void)buf_printf(
+        text, ":%d; let it? [y]es, now; [s]ession: until it ends; [N]o:" OWN_COLOURS " ", q->port);
 }
 
 static struct network_question take_first(struct network_asker *a)
