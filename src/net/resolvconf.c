@@ -4,7 +4,8 @@
  *
  * The files are the host's own, so what is odd in them is passed over as libc does it, not refused.
  * Addresses may have any spelling. Names go through host_parse: one that no request could ask for
- * (with an underscore, say) is not looked at. Allocates nothing; a hosts file is searched as it is.
+ * (with an underscore, say) is not looked at. Allocates nothing; a hosts file is searched as it is,
+ * and only lines that hold the name are read: lists of hosts that are to be blocked have megabytes.
  */
 #include "net/resolvconf.h"
 
@@ -172,13 +173,28 @@ static bool names_host(struct span line, const struct host *name)
     return false;
 }
 
+/* The next line with the name anywhere in it. */
+static bool next_line_with(struct span *rest, const struct host *name, struct span *ret)
+{
+    const char *found = memmem(rest->at, rest->len, name->text, name->len);
+    const char *before = found ? memrchr(rest->at, '\n', (size_t)(found - rest->at)) : NULL;
+
+    if (!found)
+        return false;
+    if (before) {
+        rest->len -= (size_t)(before + 1 - rest->at);
+        rest->at = before + 1;
+    }
+    return next_line(rest, ret);
+}
+
 size_t hosts_find(const char *text, size_t len, const struct host *name,
                   struct addr addrs[HOSTS_MAX_ADDRS])
 {
     struct span rest = { text, len }, line, word;
     size_t count = 0;
 
-    while (count < HOSTS_MAX_ADDRS && next_line(&rest, &line)) {
+    while (count < HOSTS_MAX_ADDRS && next_line_with(&rest, name, &line)) {
         struct addr addr;
         bool known = false;
 

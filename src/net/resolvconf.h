@@ -40,7 +40,10 @@ void resolv_conf_parse(const char *text, size_t len, struct resolv_conf *ret);
 bool resolv_candidate(const struct resolv_conf *conf, const struct host *name, size_t n,
                       struct host *ret);
 
-/* The addresses that a hosts file gives to a name, in its order. Returns their count. */
+/*
+ * The addresses that a hosts file, in small letters, gives to a name, in its order. Returns their
+ * count.
+ */
 size_t hosts_find(const char *text, size_t len, const struct host *name,
                   struct addr addrs[HOSTS_MAX_ADDRS]);
 /*

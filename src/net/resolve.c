@@ -25,6 +25,7 @@
 #include "net/dns.h"
 #include "net/resolvconf.h"
 #include "net/resolve_cache.h"
+#include "net/span.h"
 
 #define TCP_PREFIX 2 /* a message over TCP has its length in front */
 
@@ -456,7 +457,8 @@ int resolver_load(struct resolver *r, const char *hosts, size_t hosts_len, const
     char *copy = malloc(hosts_len + 1);
     if (!copy)
         return -ENOMEM;
-    memcpy(copy, hosts_len ? hosts : "", hosts_len);
+    for (size_t i = 0; i < hosts_len; i++)
+        copy[i] = ascii_lower(hosts[i]);
     free(r->hosts);
     r->hosts = copy;
     r->hosts_len = hosts_len;

@@ -22,7 +22,7 @@
 #define RESOLVE_CACHE        512 /* names */
 #define RESOLVE_MAX_QUERIES  128 /* names asked for at one time; further ones fail */
 #define RESOLVE_TIME_LIMIT   (10 * NSEC_PER_SEC)
-#define RESOLVE_FILE_MAX     ((size_t)4 << 20) /* of a hosts file */
+#define RESOLVE_FILE_MAX     ((size_t)16 << 20) /* of a hosts file */
 
 enum resolve_status {
     RESOLVE_OK,

@@ -292,7 +292,7 @@ static void candidates_follow_the_search_list(void **state)
 static void hosts_files_give_addresses_in_order(void **state)
 {
     static const char text[] = "127.0.0.1 localhost\n# 6.6.6.6 ok.test\n"
-                               "8.8.8.8\tother.test OK.Test. x # ok2.test\n::1 ok.test\r\n"
+                               "8.8.8.8\tother.test ok.test. x # ok2.test\n::1 ok.test\r\n"
                                "bad ok.test\n8.8.8.8 ok.test\n1.2.3.4 ok.test.evil";
     struct host ok = host_of("ok.test"), no = host_of("ok2.test");
     struct addr addrs[HOSTS_MAX_ADDRS];
