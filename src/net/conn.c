@@ -101,6 +101,7 @@ int conn_new(struct listener *listener, int fd)
     buf_init(&c->out, CONN_OUT_MAX);
     LIST_PUSH(s->conns, c);
     s->count++;
+    listener->rules->connections++;
     young_add(c);
     conn_deadline(c, s->limits.head_ns);
     conn_run(c);
@@ -123,6 +124,7 @@ void conn_free(struct conn *c)
     buf_done(&c->out);
     LIST_REMOVE(c);
     s->count--;
+    c->listener->rules->connections--;
     free(c);
     server_lost_connection(s);
 }

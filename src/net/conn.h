@@ -43,6 +43,7 @@ struct rules { /* one set; id and slot stay, the rest is replaced by a reload */
     struct server_rules how; /* lists are not used any more; mitm_path is ours */
     struct answer *answers;  /* kept for the session */
     size_t answer_count;
+    size_t connections;
 };
 
 struct listener {
@@ -130,6 +131,7 @@ struct server {
     struct relay_pool pool;
     struct listener *listeners;
     struct rules *rules;
+    size_t rules_count;
     struct conn *conns;
     struct young young;
     size_t count;

@@ -168,6 +168,7 @@ static enum conn_step resolve(struct conn *c, const struct host *name,
 {
     conn_set_state(c, CONN_RESOLVE);
     c->waiter.done = done;
+    c->waiter.owner = conn_rules(c)->id;
     c->asking = true;
     bool now = resolver_ask(c->server->resolver, name, &c->waiter);
     c->asking = false;

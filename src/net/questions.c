@@ -3,7 +3,8 @@
  * Questions about targets that no rule mentions.
  *
  * Connections to the same host and port wait for one question. Silence is a no, and so is one
- * question too many. Only an answer that says so is kept.
+ * question too many: a run may have as many open as are left for others. Only an answer that says
+ * so is kept.
  */
 #include <stdlib.h>
 
@@ -64,10 +65,19 @@ static void question_expired(struct loop_timer *timer)
     question_finish(CONTAINER_OF(timer, struct question, timer), false);
 }
 
+static bool may_ask(const struct server *s, const struct rules *rules)
+{
+    size_t own = 0;
+
+    for (const struct question *q = s->questions; q; q = q->next)
+        own += q->rules == rules;
+    return own < SERVER_MAX_QUESTIONS - s->question_count;
+}
+
 static struct question *question_new(struct conn *c)
 {
     struct server *s = c->server;
-    struct question *q = s->question_count < SERVER_MAX_QUESTIONS ? calloc(1, sizeof *q) : NULL;
+    struct question *q = may_ask(s, conn_rules(c)) ? calloc(1, sizeof *q) : NULL;
 
     if (!q)
         return NULL;

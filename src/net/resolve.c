@@ -48,6 +48,7 @@ struct resolve_query {
     struct resolver *resolver;
     struct resolve_query *next, **prev;
     struct resolve_waiter *waiters;
+    uint32_t owner;          /* who asked first */
     struct host name, asked; /* as the caller said it, and with a search domain */
     size_t candidate;
     struct lookup lookups[2];
@@ -379,14 +380,24 @@ static void query_start(struct loop_task *task)
 
 /* ---- for the caller ---- */
 
-static struct resolve_query *query_new(struct resolver *r, const struct host *name)
+static bool may_ask(const struct resolver *r, uint32_t owner)
+{
+    unsigned own = 0;
+
+    for (const struct resolve_query *q = r->queries; q; q = q->next)
+        own += q->owner == owner;
+    return own < RESOLVE_MAX_QUERIES - r->query_count;
+}
+
+static struct resolve_query *query_new(struct resolver *r, const struct host *name, uint32_t owner)
 {
     static const enum dns_type types[2] = { DNS_AAAA, DNS_A };
-    struct resolve_query *q = r->query_count < RESOLVE_MAX_QUERIES ? calloc(1, sizeof *q) : NULL;
+    struct resolve_query *q = may_ask(r, owner) ? calloc(1, sizeof *q) : NULL;
 
     if (!q)
         return NULL;
     q->resolver = r;
+    q->owner = owner;
     q->name = *name;
     q->start.run = query_start;
     q->deadline.expired = query_expired;
@@ -432,7 +443,7 @@ bool resolver_ask(struct resolver *r, const struct host *name, struct resolve_wa
     while (q && !host_eq(&q->name, name))
         q = q->next;
     if (!q)
-        q = query_new(r, name);
+        q = query_new(r, name, w->owner);
     if (!q) {
         w->done(w, RESOLVE_FAILED, NULL, 0);
         return true;

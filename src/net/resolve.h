@@ -20,7 +20,7 @@
 #define RESOLVE_TTL_MIN      1
 #define RESOLVE_NEGATIVE_MAX 30
 #define RESOLVE_CACHE        512 /* names */
-#define RESOLVE_MAX_QUERIES  128 /* names asked for at one time; further ones fail */
+#define RESOLVE_MAX_QUERIES  128 /* names at one time; an owner's further ones fail at half of it */
 #define RESOLVE_TIME_LIMIT   (10 * NSEC_PER_SEC)
 #define RESOLVE_FILE_MAX     ((size_t)16 << 20) /* of a hosts file */
 
@@ -37,6 +37,7 @@ struct resolve_waiter {
     /* Told once; addrs live until it returns. The waiter is free again. */
     void (*done)(struct resolve_waiter *waiter, enum resolve_status status,
                  const struct addr *addrs, size_t count);
+    uint32_t owner; /* none may ask for more names at one time than it leaves for others */
     struct resolve_query *query;
     struct resolve_waiter *next, **prev;
 };

@@ -7,6 +7,9 @@
  * meanwhile. So ten thousand half-open connections cost what the limit allows, and whoever really
  * asks for something gets through.
  *
+ * Runs that share the server share the limit: one that has less than its part of it gets in at the
+ * expense of those that have more, also of connections that are at work, and loses none to them.
+ *
  * Rules are replaced as a whole: a filter is made first, and only if it stands the old one goes.
  */
 #include "net/server.h"
@@ -71,13 +74,38 @@ static void listener_pause(struct listener *l, bool pause)
     loop_change(l->server->loop, &l->io, pause ? 0 : LOOP_READ);
 }
 
-static bool make_room(struct server *s)
+/* Who was refused already goes first, then who rested longest. */
+static bool goes_before(const struct conn *a, const struct conn *b)
+{
+    bool refused = a->state == CONN_LINGER;
+
+    return refused != (b->state == CONN_LINGER) ? refused : a->active < b->active;
+}
+
+/* There are as many as there can be: the one that makes room for one of these rules, or NULL. */
+static struct conn *who_goes(const struct server *s, const struct rules *wants)
+{
+    const size_t part = MAX_OF(s->count / s->rules_count, (size_t)1);
+    const bool has_part = wants->connections >= part;
+    struct conn *found = NULL;
+
+    for (struct conn *c = s->young.first; c; c = c->young_next)
+        if (conn_rules(c)->connections > part || (has_part && conn_rules(c) == wants))
+            return c;
+    for (struct conn *c = s->conns; c && !has_part; c = c->next)
+        if (conn_rules(c)->connections > part && (!found || goes_before(c, found)))
+            found = c;
+    return found;
+}
+
+static bool make_room(struct server *s, const struct rules *wants)
 {
     if (s->count < s->limits.connections)
         return true;
-    if (!s->young.first)
+    struct conn *c = who_goes(s, wants);
+    if (!c)
         return false;
-    conn_free(s->young.first);
+    conn_free(c);
     return true;
 }
 
@@ -125,8 +153,9 @@ static void accept_failed(struct listener *l, int error)
     l->round = 0;
     if (!full && error != ENOMEM && error != ENOBUFS)
         return;
-    if (full && s->young.first) {
-        conn_free(s->young.first);
+    struct conn *c = full ? who_goes(s, l->rules) : NULL;
+    if (c) {
+        conn_free(c);
         return;
     }
     listener_pause(l, true);
@@ -148,7 +177,7 @@ static void listener_ready(struct loop_io *io, unsigned events)
     (void)events;
     l->round = MIN_OF(2 * l->round + 1, (unsigned)ACCEPT_ROUND);
     for (unsigned i = 0; i < l->round; i++) {
-        if (!make_room(s)) {
+        if (!make_room(s, l->rules)) {
             listener_pause(l, true);
             return;
         }
@@ -286,6 +315,7 @@ static void rules_free(struct server *s, struct rules *r)
     while (*at != r)
         at = &(*at)->next;
     *at = r->next;
+    s->rules_count--;
     rules_clear(r);
     answers_free(r);
     free(r);
@@ -309,16 +339,14 @@ static void judge_again(struct server *s, const struct rules *r)
 
 static struct rules *rules_new(struct server *s, uint32_t id)
 {
-    size_t count = 0;
+    struct rules *r = s->rules_count < SERVER_MAX_RULES ? calloc(1, sizeof *r) : NULL;
 
-    for (const struct rules *r = s->rules; r; r = r->next)
-        count++;
-    struct rules *r = count < SERVER_MAX_RULES ? calloc(1, sizeof *r) : NULL;
     if (!r)
         return NULL;
     r->id = id;
     r->next = s->rules;
     s->rules = r;
+    s->rules_count++;
     return r;
 }
 

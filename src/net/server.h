@@ -9,6 +9,7 @@
  *
  * One thread, one loop. Everything has a limit; reaching one is answered, never waited out by
  * others. Connections that have not said yet what they want make room for new ones, oldest first.
+ * No set of rules (a run) can use up what all of them share: connections, questions, look-ups.
  */
 #ifndef ABX_NET_SERVER_H
 #define ABX_NET_SERVER_H
@@ -80,7 +81,7 @@ enum server_answer {
 
 #define SERVER_MAX_LISTENERS 1024
 #define SERVER_MAX_RULES     1024
-#define SERVER_MAX_QUESTIONS 64   /* at one time; what would be one more is refused */
+#define SERVER_MAX_QUESTIONS 64   /* of all runs at one time; one run has half of it at most */
 #define SERVER_MAX_ANSWERS   1024 /* kept for the session, for each set of rules */
 
 /* The loop and the resolver outlive the server. 0 or -ENOMEM. */

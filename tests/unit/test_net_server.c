@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server in this process. Two runs, one of which takes all that it can get of connections,
+ * questions and look-ups: the other is served. What was answered, when nobody is to be asked any
+ * more. A client that asks without a pause.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "lib/echo_server.h"
+#include "net/server.h"
+
+#define LIMIT    16 /* connections */
+#define CROWD    (2 * LIMIT)
+#define QUEUE    1024 /* of a listener: nobody who knocks has to wait */
+#define TURNS    400  /* of 5 ms at most */
+#define MANY     200  /* questions, names */
+#define REQUESTS 8000
+#define GREEDY   1 /* the numbers of the two runs */
+#define MODEST   2
+
+static struct loop *loop;
+static struct resolver *resolver;
+static struct server *server;
+static int target, dns;
+static uint16_t target_port, dns_port, ports[3];
+static unsigned asked[3];
+static uint32_t last_question;
+
+/* ---- the server ---- */
+
+static void on_record(void *user, const struct server_record *record)
+{
+    (void)user;
+    (void)record;
+}
+
+static void on_ask(void *user, uint32_t question, uint32_t listener, const char *host,
+                   uint16_t port)
+{
+    (void)user;
+    (void)host;
+    (void)port;
+    last_question = question;
+    asked[listener]++;
+}
+
+static void on_stopped(void *user)
+{
+    (void)user;
+}
+
+static void set_rules(uint32_t id, bool ask)
+{
+    static const struct filter_pattern list[] = { { "127.0.0.1", "test" },
+                                                  { "*.here.test", "test" } };
+    const struct server_rules rules = { .lists.allowed = { list, ARRAY_LEN(list) }, .ask = ask };
+
+    assert_int_equal(server_set_rules(server, id, &rules, NULL), ABX_OK);
+}
+
+static void add_run(uint32_t id)
+{
+    int listener = echo_listen(QUEUE, &ports[id]);
+
+    assert_true(listener >= 0);
+    set_rules(id, true);
+    assert_int_equal(server_listen(server, id, id, listener), 0);
+}
+
+/* A name server that never answers. */
+static int silent_server(uint16_t *ret_port)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const int size = 1 << 20;
+    socklen_t len = sizeof at;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    *ret_port = ntohs(at.sin_port);
+    return fd;
+}
+
+static int make(void **state)
+{
+    static const char resolv[] = "nameserver 127.0.0.1\n", hosts[] = "127.0.0.1 A.test b.Test\n";
+    const struct server_limits limits = { .connections = LIMIT };
+    const struct server_hooks hooks = { .record = on_record, .ask = on_ask, .stopped = on_stopped };
+
+    (void)state;
+    memset(asked, 0, sizeof asked);
+    target = echo_listen(QUEUE, &target_port);
+    dns = silent_server(&dns_port);
+    assert_int_equal(loop_new(&loop), 0);
+    assert_int_equal(resolver_new(loop, dns_port, &resolver), 0);
+    assert_int_equal(resolver_load(resolver, hosts, sizeof hosts - 1, resolv, sizeof resolv - 1),
+                     0);
+    assert_int_equal(server_new(loop, resolver, &limits, &hooks, &server), 0);
+    add_run(MODEST);
+    add_run(GREEDY); /* the newer one, which is served first */
+    return 0;
+}
+
+static int unmake(void **state)
+{
+    (void)state;
+    server_free(server);
+    resolver_free(resolver);
+    loop_free(loop);
+    fd_close(target);
+    fd_close(dns);
+    return 0;
+}
+
+static void turn(unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        (void)loop_turn(loop, 5 * NSEC_PER_MSEC);
+}
+
+/* ---- clients ---- */
+
+static void tell(int fd, const char *host, uint16_t port)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "CONNECT %s:%u HTTP/1.1\r\n\r\n", host, port);
+
+    assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
+}
+
+static int ask_for(uint32_t run, const char *host, uint16_t port)
+{
+    int fd = echo_connect(ports[run]);
+
+    assert_true(fd >= 0);
+    tell(fd, host, port);
+    return fd;
+}
+
+/* What comes first, within some turns; "" if nothing does. */
+static const char *hear(int fd)
+{
+    static char text[256];
+    ssize_t n = -1;
+
+    for (unsigned i = 0; i < TURNS && n < 0; i++) {
+        turn(1);
+        n = recv(fd, text, sizeof text - 1, MSG_DONTWAIT);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static void crowd(int fds[CROWD], const char *host)
+{
+    for (unsigned i = 0; i < CROWD; i++) {
+        fds[i] = ask_for(GREEDY, host, target_port);
+        turn(2);
+    }
+    turn(10);
+    assert_int_equal(server_connections(server), LIMIT);
+}
+
+/* For good: the other side sees both directions end. */
+static void hang_up(int fd)
+{
+    const struct linger at_once = { .l_onoff = 1 };
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    fd_close(fd);
+}
+
+static void hang_up_all(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hang_up(fds[i]);
+}
+
+static void expect_served(uint32_t run)
+{
+    int fd = ask_for(run, "127.0.0.1", target_port);
+
+    assert_non_null(strstr(hear(fd), " 200 "));
+    hang_up(fd);
+    turn(4);
+}
+
+/* ---- tests ---- */
+
+static void tunnels_of_one_run_do_not_keep_another_out(void **state)
+{
+    int fds[CROWD];
+
+    (void)state;
+    crowd(fds, "127.0.0.1");
+    expect_served(MODEST);
+    hang_up_all(fds, CROWD);
+}
+
+static void who_waits_for_an_answer_does_not_either(void **state)
+{
+    int fds[CROWD];
+
+    (void)state;
+    crowd(fds, "unknown.test");
+    assert_int_equal(asked[GREEDY], 1);
+    expect_served(MODEST);
+    hang_up_all(fds, CROWD);
+}
+
+/* It has said nothing yet, and the greedy one goes on knocking. */
+static void a_run_within_its_part_loses_nothing_to_one_beyond(void **state)
+{
+    int fds[CROWD], more[CROWD], modest[LIMIT / 2 - 1];
+
+    (void)state;
+    crowd(fds, "127.0.0.1");
+    for (size_t i = 0; i < ARRAY_LEN(modest); i++) {
+        modest[i] = echo_connect(ports[MODEST]);
+        turn(4);
+    }
+    for (unsigned i = 0; i < CROWD; i++) {
+        more[i] = ask_for(GREEDY, "127.0.0.1", target_port);
+        turn(2);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(modest); i++) {
+        tell(modest[i], "127.0.0.1", target_port);
+        assert_non_null(strstr(hear(modest[i]), " 200 "));
+    }
+    hang_up_all(fds, CROWD);
+    hang_up_all(more, CROWD);
+    hang_up_all(modest, ARRAY_LEN(modest));
+}
+
+/* Alone it may have them all, and its own work is not given up for its own further wishes. */
+static void one_run_loses_no_work_to_itself(void **state)
+{
+    int fds[LIMIT], late;
+
+    (void)state;
+    server_remove_rules(server, MODEST);
+    for (unsigned i = 0; i < LIMIT; i++) {
+        fds[i] = ask_for(GREEDY, "127.0.0.1", target_port);
+        assert_non_null(strstr(hear(fds[i]), " 200 "));
+    }
+    late = ask_for(GREEDY, "127.0.0.1", target_port);
+    turn(40);
+    for (unsigned i = 0; i < LIMIT; i++)
+        assert_int_equal(recv(fds[i], &(char){ 0 }, 1, MSG_DONTWAIT), -1);
+    hang_up_all(fds, 1);
+    assert_non_null(strstr(hear(late), " 200 "));
+    hang_up_all(fds + 1, LIMIT - 1);
+    hang_up(late);
+}
+
+/* The clients do not wait, their questions stay. */
+static void questions_of_one_run_leave_some_for_others(void **state)
+{
+    char name[32];
+
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof name, "n%u.test", i);
+        int fd = ask_for(GREEDY, name, 443);
+        turn(2);
+        hang_up(fd);
+    }
+    turn(10);
+    assert_int_equal(asked[GREEDY], SERVER_MAX_QUESTIONS / 2);
+    int fd = ask_for(MODEST, "mine.test", 443);
+    turn(10);
+    assert_int_equal(asked[MODEST], 1);
+    hang_up(fd);
+}
+
+/* How many questions about names that begin like this came in. */
+static unsigned names_asked(const char *beginning)
+{
+    char message[512];
+    unsigned found = 0;
+
+    for (ssize_t n; (n = recv(dns, message, sizeof message, 0)) > 0;)
+        found += memmem(message, (size_t)n, beginning, strlen(beginning)) != NULL;
+    return found;
+}
+
+static void look_ups_of_one_run_leave_some_for_others(void **state)
+{
+    char name[32];
+
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof name, "greedy%u.here.test", i);
+        int fd = ask_for(GREEDY, name, 443);
+        turn(2);
+        hang_up(fd);
+    }
+    turn(10);
+    assert_int_equal(names_asked("greedy"), RESOLVE_MAX_QUERIES); /* two for each of half */
+    int fd = ask_for(MODEST, "modest.here.test", 443);
+    turn(10);
+    assert_int_equal(names_asked("modest"), 2); /* both families */
+    hang_up(fd);
+}
+
+/* ---- new rules ---- */
+
+static void what_was_answered_counts_as_long_as_somebody_may_be_asked(void **state)
+{
+    (void)state;
+    int open = ask_for(MODEST, "a.test", target_port);
+    turn(4);
+    server_answer(server, last_question, SERVER_YES_SESSION);
+    assert_non_null(strstr(hear(open), " 200 "));
+    int waits = ask_for(MODEST, "b.test", target_port);
+    turn(4);
+    assert_int_equal(asked[MODEST], 2);
+    set_rules(MODEST, false);
+    assert_string_equal(hear(open), "");
+    assert_int_equal(recv(open, &(char){ 0 }, 1, MSG_DONTWAIT), 0);
+    assert_non_null(strstr(hear(waits), " 403 "));
+    server_answer(server, last_question, SERVER_YES); /* too late */
+    int late = ask_for(MODEST, "a.test", target_port);
+    assert_non_null(strstr(hear(late), " 403 "));
+    set_rules(MODEST, true);
+    int again = ask_for(MODEST, "a.test", target_port);
+    assert_non_null(strstr(hear(again), " 200 "));
+    hang_up_all((const int[]){ open, waits, late, again }, 4);
+}
+
+/* ---- one client ---- */
+
+/* How often the text is in what comes now; `rest` is what may be the beginning of another. */
+static unsigned count_new(int fd, const char *text, struct buf *rest)
+{
+    char bytes[65536], *at, *end;
+    unsigned found = 0;
+    ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+
+    if (n <= 0 || buf_append(rest, bytes, (size_t)n) < 0)
+        return 0;
+    end = rest->data + rest->len;
+    for (at = rest->data; (at = memmem(at, (size_t)(end - at), text, strlen(text))); found++)
+        *at = '\n';
+    rest->len = MIN_OF(rest->len, strlen(text));
+    memmove(rest->data, end - rest->len, rest->len);
+    return found;
+}
+
+/* Far more than a buffer holds, and what is read seldom ends where a request does. */
+static void requests_may_come_without_a_pause(void **state)
+{
+    static const char request[] = "GET http://127.0.0.2/ HTTP/1.1\r\nHost: 127.0.0.2\r\n"
+                                  "X: a word or two, so that it is longer\r\n\r\n";
+    _buf_ struct buf all = { .limit = 1 << 20 }, rest = { .limit = 1 << 20 };
+    int fd = echo_connect(ports[MODEST]);
+    unsigned answers = 0;
+    size_t sent = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < REQUESTS; i++)
+        (void)buf_puts(&all, request);
+    for (unsigned i = 0; i < REQUESTS && answers < REQUESTS; i++) {
+        ssize_t n = send(fd, all.data + sent, all.len - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        assert_true(n >= 0 || errno == EAGAIN);
+        sent += n > 0 ? (size_t)n : 0;
+        turn(1);
+        answers += count_new(fd, "HTTP/1.1 403 ", &rest);
+    }
+    assert_int_equal(answers, REQUESTS);
+    hang_up(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(tunnels_of_one_run_do_not_keep_another_out, make, unmake),
+        cmocka_unit_test_setup_teardown(who_waits_for_an_answer_does_not_either, make, unmake),
+        cmocka_unit_test_setup_teardown(a_run_within_its_part_loses_nothing_to_one_beyond, make,
+                                        unmake),
+        cmocka_unit_test_setup_teardown(one_run_loses_no_work_to_itself, make, unmake),
+        cmocka_unit_test_setup_teardown(questions_of_one_run_leave_some_for_others, make, unmake),
+        cmocka_unit_test_setup_teardown(look_ups_of_one_run_leave_some_for_others, make, unmake),
+        cmocka_unit_test_setup_teardown(what_was_answered_counts_as_long_as_somebody_may_be_asked,
+                                        make, unmake),
+        cmocka_unit_test_setup_teardown(requests_may_come_without_a_pause, make, unmake),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
