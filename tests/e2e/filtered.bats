@@ -353,7 +353,7 @@ STEPS
 @test "what the command did to the terminal does not change what a question says" {
     # Lines that do not wrap, margins, a scroll region above the cursor, and the beginning of a title.
     at_terminal -- sh -c 'printf "\\033[?7l\\033[?69h\\033[1;8s\\033[1;9r\\033[24;1H\\033]0;"; curl -sS http://ok.test/hello' <<'STEPS'
-expect \x1b\]0;.*\x18\x1b\\\x1b7\x1b\[\?69l\x1b\[r\x1b8\x1b\[\?7h.*\x1b\[0;38;2;255;255;255;48;2;0;0;0magentbox: .*connect to ok.test:80; let it\?.*\x1b\[0m 
+expect \x1b\]0;.*\x18\x1b\\\x1b7\x1b\[\?69l\x1b\[r\x1b8\x1b\[\?7h[^a]*\x1b\[0;38;2;255;255;255;48;2;0;0;0magentbox: .*connect to ok.test:80; let it\?.*\x1b\[0m 
 send n\r
 expect not allowed
 exit 0

@@ -333,6 +333,13 @@ EOF
     [[ $output == *"cannot be resolved"* ]]
 }
 
+@test "a hosts file of megabytes, as lists of unwanted hosts are" {
+    { awk 'BEGIN { for (i = 0; i < 200000; i++) print "0.0.0.0 ads" i ".unwanted.test" }'; cat "$DIR/hosts"; } >"$DIR/hosts.large"
+    [ "$(wc -c <"$DIR/hosts.large")" -gt 5000000 ]
+    usual --hosts-file "$DIR/hosts.large"
+    [ "$(get "http://ok.test:$HTTP/hello")" = hello ]
+}
+
 @test "the second address is tried when the first does not answer" {
     proxy --allow-domain dead.dns.test --allow-domain 127.0.0.0/8
     [ "$(get "http://dead.dns.test:$HTTP/hello")" = hello ]
