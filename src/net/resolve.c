@@ -27,7 +27,8 @@
 #include "net/resolve_cache.h"
 #include "net/span.h"
 
-#define TCP_PREFIX 2 /* a message over TCP has its length in front */
+#define TCP_PREFIX 2  /* a message over TCP has its length in front */
+#define UDP_ROUND  16 /* packets that are not for us, before others have their turn */
 
 /* One kind of address. */
 struct lookup {
@@ -257,7 +258,7 @@ static void udp_ready(struct lookup *l)
 {
     uint8_t message[4096];
 
-    for (;;) {
+    for (unsigned i = 0; i < UDP_ROUND; i++) {
         ssize_t n = recv(l->io.fd, message, sizeof message, 0);
         if (n < 0) {
             if (errno != EAGAIN)
@@ -350,7 +351,7 @@ static void lookup_try(struct lookup *l)
     l->io.fd = lookup_connect(r, l->tries % servers, l->tcp);
     if (l->io.fd < 0 || (!l->tcp && !lookup_send(l)))
         return;
-    if (loop_add(r->loop, &l->io, LOOP_READ | (l->tcp ? LOOP_WRITE : 0) | LOOP_EDGE) < 0)
+    if (loop_add(r->loop, &l->io, LOOP_READ | (l->tcp ? LOOP_WRITE | LOOP_EDGE : 0)) < 0)
         return;
     loop_timer_set(r->loop, &l->timer, now + r->conf.timeout * NSEC_PER_SEC);
 }

@@ -2,7 +2,7 @@
 /*
  * The server in this process. Two runs, one of which takes all that it can get of connections,
  * questions and look-ups: the other is served. What was answered, when nobody is to be asked any
- * more. A client that asks without a pause.
+ * more. A client that asks without a pause, and a name server that answers so.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -383,6 +383,48 @@ static void requests_may_come_without_a_pause(void **state)
     hang_up(fd);
 }
 
+/* ---- a name server ---- */
+
+/* Both questions of one name: to each many answers with another number, then the right one. */
+static void answer_after(unsigned wrong)
+{
+    static const uint8_t address[] = { 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1 };
+
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t message[512];
+        struct sockaddr_in from;
+        socklen_t len = sizeof from;
+        ssize_t n = recvfrom(dns, message, sizeof message, 0, (struct sockaddr *)&from, &len);
+
+        assert_true(n > 27);
+        const size_t question = (size_t)n - 11; /* without EDNS */
+        const bool v4 = message[question - 3] == 1;
+        message[2] |= 0x80;
+        message[7] = v4;
+        message[11] = 0;
+        memcpy(message + question, address, sizeof address);
+        for (unsigned k = 0; k <= wrong; k++) {
+            message[0] ^= k == 0 || k == wrong;
+            (void)sendto(dns, message, question + (v4 ? sizeof address : 0), 0,
+                         (struct sockaddr *)&from, len);
+        }
+    }
+}
+
+static void a_name_server_that_floods_has_its_turn_and_no_more(void **state)
+{
+    char text[64];
+
+    (void)state;
+    int fd = ask_for(MODEST, "flood.here.test", target_port);
+    turn(4);
+    answer_after(60);
+    turn(3); /* enough for what is answered at once */
+    assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT), -1); /* others have theirs */
+    assert_non_null(strstr(hear(fd), " 200 "));
+    hang_up(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +438,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_answered_counts_as_long_as_somebody_may_be_asked,
                                         make, unmake),
         cmocka_unit_test_setup_teardown(requests_may_come_without_a_pause, make, unmake),
+        cmocka_unit_test_setup_teardown(a_name_server_that_floods_has_its_turn_and_no_more, make,
+                                        unmake),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
