@@ -19,8 +19,8 @@
 #include "lib/echo_server.h"
 #include "net/server.h"
 
-#define LIMIT    16 /* connections */
-#define CROWD    (2 * LIMIT)
+#define LIMIT    16   /* connections */
+#define CROWD    32   /* twice that */
 #define QUEUE    1024 /* of a listener: nobody who knocks has to wait */
 #define TURNS    400  /* of 5 ms at most */
 #define MANY     200  /* questions, names */
