@@ -4,7 +4,8 @@
  *
  * Arguments: every one that is looked at is an int or an unsigned int to the kernel, or its high
  * half is refused by the kernel itself (unshare), or dropped (clone). So only the low 32 bits are
- * compared; junk in the high half neither opens nor closes anything. What hides behind a pointer
+ * compared; junk in the high half neither opens nor closes anything. Of a pointer both halves
+ * count, but all that is asked is whether there is one. What hides behind it
  * cannot be seen: clone3 and openat2 are answered with ENOSYS, and programs then use clone and
  * openat.
  *
@@ -146,11 +147,22 @@ static const struct seccomp_check openat_checks[] = {
 
 /*
  * Only one's own limits. The kernel asks for the same user and for nothing else: a limit of no time
- * at all kills whatever process can be named. (Whether one is only read cannot be seen: that is a
- * pointer.)
+ * at all kills whatever process can be named.
+ *
+ * That of core files stays at 1 (limits.c): with 0 the host's handler of crashes would be started
+ * on what the command made of itself. Programs that ask for 0 want no core file, and have none, so
+ * they are told that it is done.
  */
+#define LIMIT_OF_CORES 4u
+#define PRETEND        RET_ERRNO(0u)
 static const struct seccomp_check prlimit_checks[] = {
     { IS_NOT(0, 0), REFUSE },
+    { IS_NOT(1, LIMIT_OF_CORES), RET_ALLOW },
+    { IS_NOT(2, 0), PRETEND }, /* a new limit: not only a question */
+    { IS_NOT(2 + CHECK_HIGH, 0), PRETEND },
+};
+static const struct seccomp_check setrlimit_checks[] = {
+    { IS(0, LIMIT_OF_CORES), PRETEND },
 };
 
 /*
@@ -327,10 +339,12 @@ static struct seccomp_checks relayed_action(enum seccomp_action action)
     }
 }
 
-static struct seccomp_checks others_action(enum seccomp_action action)
+static struct seccomp_checks limit_action(enum seccomp_action action)
 {
     if (action == SECCOMP_PRLIMIT)
         return CHECKS(prlimit_checks, RET_ALLOW);
+    if (action == SECCOMP_SETRLIMIT)
+        return CHECKS(setrlimit_checks, RET_ALLOW);
     return action == SECCOMP_SCHED ? CHECKS(sched_checks, RET_ALLOW)
                                    : CHECKS(setpriority_checks, REFUSE);
 }
@@ -391,7 +405,8 @@ struct seccomp_checks seccomp_action_checks(enum seccomp_action action,
     case SECCOMP_PRLIMIT:
     case SECCOMP_SCHED:
     case SECCOMP_SETPRIORITY:
-        return others_action(action);
+    case SECCOMP_SETRLIMIT:
+        return limit_action(action);
     case SECCOMP_SENDMSG:
     case SECCOMP_SENDTO:
     case SECCOMP_SETSOCKOPT:

@@ -17,11 +17,12 @@
 
 /*
  * A decision list: the first check that holds gives the verdict, `otherwise` if none does.
- * A check holds when (the low half of the argument & mask) equals value, or differs from it. Two
- * can be joined (CHECK_AND), not more.
+ * A check holds when (half of the argument & mask) equals value, or differs from it: the low half,
+ * or the high one (CHECK_HIGH). Two can be joined (CHECK_AND), not more.
  */
+#define CHECK_HIGH 8u
 struct seccomp_check {
-    uint8_t arg;
+    uint8_t arg; /* 0 to 5 */
     bool differs;
     uint32_t mask, value, verdict;
 };

@@ -27,7 +27,7 @@
 
 #define DATA_NUMBER 0u /* offsets in struct seccomp_data */
 #define DATA_ARCH   4u
-#define DATA_ARG(n) (16u + 8u * (n)) /* the low half: both CPUs are little-endian */
+#define DATA_ARG(n) (16u + 8u * ((n) % CHECK_HIGH) + 4u * ((n) / CHECK_HIGH)) /* little-endian */
 
 #define X32_FIRST 0x40000000u
 

@@ -301,6 +301,28 @@ os.execvp(sys.argv[1], sys.argv[1:])')
     refused "$CLOSED" write /proc/self/oom_score_adj -1000
 }
 
+# A limit of 0 would start it; the last try has a pointer whose lower half is 0.
+CORES='
+import ctypes, mmap, os, resource, struct
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+at = libc.mmap(1 << 32, 4096, 3, 0x100022, -1, 0)
+assert at == 1 << 32, hex(at)
+ctypes.memset(at, 0, 16)
+libc.prlimit(0, resource.RLIMIT_CORE, ctypes.c_void_p(at), None)
+print(*resource.getrlimit(resource.RLIMIT_CORE))
+'
+
+@test "A74 variant: the host's handler of crashes is not started: the limit of core files stays at 1" {
+    ours_only
+    run box -- python3 -c "$CORES"
+    echo "$output"
+    [ "$output" = "1 1" ]
+    run inside 'ulimit -c 0 && grep "core file size" /proc/self/limits'
+    [[ $output =~ ^"Max core file size "\ +1\ +1\  ]]
+}
+
 @test "A75 WSL: the way to Windows is a socket below /run or vsock, and a PE file is no program" {
     ours_only
     AS+=(WSL_INTEROP=/run/WSL/8_interop WSLENV=x)

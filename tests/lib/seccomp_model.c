@@ -119,6 +119,18 @@ static bool model_others(unsigned action, uint32_t a0, uint32_t a1)
     return action == SECCOMP_PRLIMIT ? a0 == 0 : a0 != 1;
 }
 
+/* Limits of one's own but the one of core files, which is only said to be set. */
+static uint32_t model_limits(unsigned action, const struct seccomp_data *data)
+{
+    const bool by_pid = action == SECCOMP_PRLIMIT;
+    const bool sets = !by_pid || data->args[2] != 0;
+
+    if (by_pid && !model_others(action, (uint32_t)data->args[0], 0))
+        return ERRNO(EPERM);
+    return (uint32_t)data->args[by_pid ? 1 : 0] == RLIMIT_CORE && sets ? ERRNO(0)
+                                                                       : SECCOMP_RET_ALLOW;
+}
+
 static bool model_mode(unsigned action, const struct seccomp_data *data)
 {
     uint32_t a1 = (uint32_t)data->args[1], a2 = (uint32_t)data->args[2];
@@ -195,6 +207,8 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
                         a0 == (UNAME26 | PER_LINUX32) || a0 == ADDR_NO_RANDOMIZE ||
                         a0 == UINT32_MAX);
     case SECCOMP_PRLIMIT:
+    case SECCOMP_SETRLIMIT:
+        return model_limits(action, data);
     case SECCOMP_SCHED:
     case SECCOMP_SETPRIORITY:
         return allow_if(model_others(action, a0, a1));

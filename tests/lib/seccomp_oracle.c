@@ -292,6 +292,26 @@ static void oracle_clone(struct oracle *o, unsigned action)
         RULE_LIST(o, 0, UINT32_MAX, yes, no, MODEL_THREAD);
 }
 
+/* The new limit is a pointer: each bit of it, also of the upper half, makes it one. */
+static void oracle_prlimit(struct oracle *o)
+{
+    static const uint32_t own = 0, core = RLIMIT_CORE;
+    struct given given = { 1, { part_is(0, UINT32_MAX, own) } };
+    struct scmp_arg_cmp cmp[3] = { given.list[0],
+                                   part_is(1, UINT32_MAX, core),
+                                   { 2, SCMP_CMP_EQ, 0, 0 } };
+
+    rule_other(o, SCMP_ACT_ERRNO(EPERM), NULL, 0, UINT32_MAX, &own, 1, 0, 0);
+    rule_other(o, SCMP_ACT_ALLOW, &given, 1, UINT32_MAX, &core, 1, 0, 0);
+    add_rule(o, SCMP_ACT_ALLOW, ARRAY_LEN(cmp), cmp);
+    for (unsigned bit = 0; bit < 64; bit++) {
+        const uint64_t from = UINT64_C(1) << bit;
+
+        cmp[2] = (struct scmp_arg_cmp){ 2, SCMP_CMP_MASKED_EQ, ~(from - 1), from };
+        add_rule(o, SCMP_ACT_ERRNO(0), ARRAY_LEN(cmp), cmp);
+    }
+}
+
 static void oracle_others(struct oracle *o, unsigned action)
 {
     const uint32_t yes = SCMP_ACT_ALLOW, no = SCMP_ACT_ERRNO(EPERM);
@@ -299,7 +319,9 @@ static void oracle_others(struct oracle *o, unsigned action)
     if (action == SECCOMP_SETPRIORITY)
         oracle_setpriority(o);
     else if (action == SECCOMP_PRLIMIT)
-        RULE_LIST(o, 0, UINT32_MAX, yes, no, 0);
+        oracle_prlimit(o);
+    else if (action == SECCOMP_SETRLIMIT)
+        RULE_LIST(o, 0, UINT32_MAX, SCMP_ACT_ERRNO(0), yes, RLIMIT_CORE);
     else
         RULE_LIST(o, 0, UINT32_MAX, no, yes, 1);
 }
@@ -364,6 +386,7 @@ static void oracle_row(struct oracle *o, unsigned action)
     case SECCOMP_PRLIMIT:
     case SECCOMP_SCHED:
     case SECCOMP_SETPRIORITY:
+    case SECCOMP_SETRLIMIT:
         return oracle_others(o, action);
     case SECCOMP_SOCKET:
     case SECCOMP_SOCKETPAIR:
