@@ -94,7 +94,7 @@ ABX_API void abx_free(void *memory);
 /*
  * A configuration is a set of keys, named as in the config file ("filesystem.rw", "network.mode",
  * "resourceLimits.maxMemoryBytes", …; `agentbox help keys` lists them). Scalars are set, lists are
- * appended to. A wrong key or value is ABX_E_CONFIG at once.
+ * appended to; the other way round is ABX_E_INVALID. A wrong key or value is ABX_E_CONFIG at once.
  */
 typedef struct abx_config abx_config;
 
@@ -134,7 +134,7 @@ ABX_API void abx_config_free(abx_config *config);
  * grants as further errors) until the user has accepted exactly these bytes: abx_config_trust.
  */
 #define ABX_LOAD_SYSTEM_ONLY 1u /* neither the user's nor the project's file */
-#define ABX_LOAD_FILE_ONLY   2u /* file alone: to check it */
+#define ABX_LOAD_FILE_ONLY   2u /* file alone: to check it, as whose it is by its directory */
 #define ABX_LOAD_SETTINGS    4u /* file is another program's; see abx_config_notes */
 ABX_API int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *file,
                                        uint32_t flags, abx_error **err);
@@ -290,7 +290,7 @@ typedef void (*abx_network_fn)(void *user, uint32_t question, const char *host, 
 #define ABX_ANSWER_NO_SESSION  3
 
 #define ABX_NO_THREAD 1u /* the caller polls abx_manager_fd and calls abx_manager_dispatch */
-#define ABX_TRACE     2u /* notices tell how a plan came about: files, values, paths, layers */
+#define ABX_TRACE     2u /* notices tell how a plan came about, and the plan */
 /* ALWAYS answers are files in the user's state directory, out of every sandbox's reach. */
 #define ABX_KEEP_APPROVALS 4u
 /* What runs were refused is appended to a log there, too: abx_log_text. */

@@ -2,15 +2,19 @@
 /*
  * agentbox learn: the command is run with everything watched, in the sandbox that it would get, and
  * again with what it lacked as long as it fails for want of that. The grants of one round count for
- * the next only; nothing is written but the proposal, to the standard output.
+ * the next only; nothing is written but the proposal, to the standard output. Who ends the command
+ * (Ctrl-C: a server, an agent) wants to see what was learned by then, and no further round.
  */
-#include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/str.h"
 #include "cli/learn.h"
-#include "cli/run_options.h"
+#include "cli/patience.h"
+#include "cli/plan.h"
+#include "cli/signals.h"
 
 #define ROUNDS_MAX 5
 
@@ -35,16 +39,45 @@ struct round {
     int code;
     size_t new;   /* grants that no round before had found */
     bool ran;     /* the command was started */
+    bool ended;   /* by a signal to us, which was passed on */
     bool as_json; /* --json */
 };
+
+static void wait_and_pass_on(abx_process *process, int signals, struct round *r)
+{
+    struct pollfd fds[] = { { .fd = abx_process_fd(process), .events = POLLIN },
+                            { .fd = signals, .events = POLLIN } };
+
+    (void)poll(fds, ARRAY_LEN(fds), -1);
+    for (int number = signals_next(signals); number; number = signals_next(signals)) {
+        r->ended = true;
+        (void)abx_process_signal(process, number, NULL);
+    }
+}
+
+static int32_t run_to_end(struct run_options *o, struct round *r, abx_result **ret, abx_error **err)
+{
+    abx_process *process = NULL;
+
+    patience_begin();
+    int32_t code = abx_manager_spawn(o->manager, o->command, &process, err);
+    patience_end();
+    if (code != ABX_OK)
+        return code;
+    while ((code = abx_process_wait(process, 0, ret, NULL)) == ABX_E_TIMEOUT)
+        wait_and_pass_on(process, o->approver.signals, r);
+    if (code != ABX_OK)
+        code = abx_process_wait(process, 0, ret, err);
+    abx_process_free(process);
+    return code;
+}
 
 static int run_round(struct run_options *o, struct lessons *l, struct round *r)
 {
     abx_error *err = NULL;
     abx_result *result = NULL;
 
-    if (prepare(o->command, l, &err) != ABX_OK ||
-        abx_manager_run(o->manager, o->command, &result, &err) != ABX_OK) {
+    if (prepare(o->command, l, &err) != ABX_OK || run_to_end(o, r, &result, &err) != ABX_OK) {
         cli_flush_notices();
         int status = cli_fail(err);
         cli_hint(o->approver.hint);
@@ -61,38 +94,58 @@ static int run_round(struct run_options *o, struct lessons *l, struct round *r)
     return ok ? code : cli_misuse(NULL, "out of memory");
 }
 
+static int start_round(struct run_options *o, const struct cli_command *command, int signals,
+                       struct lessons *l, struct round *r)
+{
+    if (o->help)
+        return cli_help(command);
+    if (o->dry_run)
+        return plan_print(o);
+    if (!l->cwd)
+        l->cwd = realpath(o->cwd ? o->cwd : ".", NULL); /* what relative paths will mean */
+    o->approver.signals = signals;
+    return run_round(o, l, r);
+}
+
 /* Options are read anew for each round: a command runs once. */
-static bool next_round(const struct cli_command *command, int argc, char **argv, struct lessons *l,
-                       struct round *r)
+static bool next_round(const struct cli_command *command, int argc, char **argv, int signals,
+                       struct lessons *l, struct round *r)
 {
     struct run_options o;
 
     *r = (struct round){ .code = run_options_read(&o, command, argc, argv, RUN_LESSON) };
-    if (r->code == 0 && o.help)
-        r->code = cli_help(command);
-    else if (r->code == 0)
-        r->code = run_round(&o, l, r);
+    if (r->code == 0)
+        r->code = start_round(&o, command, signals, l, r);
     r->as_json = str_eq(o.format, "json");
     run_options_done(&o);
-    return r->ran && r->new && r->code != 0 && r->code != EXIT_AGENTBOX;
+    return r->ran && r->new && !r->ended && r->code != 0 && r->code != EXIT_AGENTBOX;
 }
 
 static int learn(const struct cli_command *command, int argc, char **argv, struct lessons *l)
 {
+    static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+    const int signals = signals_open(ending, ARRAY_LEN(ending));
     unsigned runs = 1;
     struct round r;
 
-    while (next_round(command, argc, argv, l, &r) && runs < ROUNDS_MAX)
+    while (next_round(command, argc, argv, signals, l, &r) && runs < ROUNDS_MAX)
         runs++;
     if (runs == 1 && !r.ran)
         return r.code; /* nothing was learned, and the complaint says why */
     return lessons_print(l, runs, r.as_json, stdout) ? r.code : EXIT_AGENTBOX;
 }
 
+/* What '~' means in a configuration; NULL: what the account says, which is not asked here. */
+static const char *find_home(void)
+{
+    const char *home = getenv("HOME");
+
+    return home && home[0] == '/' ? home : NULL;
+}
+
 CLI_COMMAND(learn)
 {
-    char cwd[PATH_MAX];
-    struct lessons l = { .home = getenv("HOME"), .cwd = getcwd(cwd, sizeof cwd) };
+    struct lessons l = { .home = find_home() };
     int code = learn(command, argc, argv, &l);
 
     lessons_done(&l);

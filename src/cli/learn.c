@@ -344,4 +344,5 @@ void lessons_done(struct lessons *l)
         free(l->list[i].why);
     }
     free(l->list);
+    free(l->cwd);
 }

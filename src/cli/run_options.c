@@ -36,7 +36,7 @@ const size_t run_option_count = ARRAY_LEN(run_options);
 
 /* Values that are known only when the command exists. */
 struct pending {
-    const char *shell_text, *cwd, *timeout, *config, *settings, *approve, *log;
+    const char *shell_text, *timeout, *config, *settings, *approve, *log;
     bool no_config;
 };
 
@@ -54,7 +54,7 @@ static bool read_special(struct run_options *o, struct pending *p, int id, const
         p->shell_text = value;
         break;
     case OPTION_CWD:
-        p->cwd = value;
+        o->cwd = value;
         break;
     case OPTION_TIMEOUT:
         p->timeout = value;
@@ -146,10 +146,12 @@ int option_set(abx_config *config, const char *text)
 
     if (!split_key(text, key, &value))
         return EXIT_AGENTBOX;
-    if (abx_config_append(config, key, value, NULL) == ABX_OK ||
-        abx_config_set_string(config, key, value, &err) == ABX_OK)
-        return 0;
-    return cli_fail(err); /* it names the key */
+    int32_t code = abx_config_append(config, key, value, &err);
+    if (code == ABX_E_INVALID) { /* not a list */
+        abx_error_free(TAKE_PTR(err));
+        code = abx_config_set_string(config, key, value, &err);
+    }
+    return code == ABX_OK ? 0 : cli_fail(err); /* it names the key */
 }
 
 int option_set_command(abx_command *command, const char *text)
@@ -160,10 +162,12 @@ int option_set_command(abx_command *command, const char *text)
 
     if (!split_key(text, key, &value))
         return EXIT_AGENTBOX;
-    if (abx_command_append(command, key, value, NULL) == ABX_OK ||
-        abx_command_set_string(command, key, value, &err) == ABX_OK)
-        return 0;
-    return cli_fail(err);
+    int32_t code = abx_command_append(command, key, value, &err);
+    if (code == ABX_E_INVALID) {
+        abx_error_free(TAKE_PTR(err));
+        code = abx_command_set_string(command, key, value, &err);
+    }
+    return code == ABX_OK ? 0 : cli_fail(err);
 }
 
 static int apply_entry(abx_command *c, const struct entry *entry)
@@ -197,7 +201,7 @@ static int apply_pending(struct run_options *o, const struct pending *p, abx_err
     if (p->approve && !approver_mode(p->approve, &o->approver.mode))
         return cli_misuse("use ask, deny or yes", "--approve '%s': not one of its words",
                           p->approve);
-    if (p->cwd && abx_command_set_cwd(o->command, p->cwd, err) != ABX_OK)
+    if (o->cwd && abx_command_set_cwd(o->command, o->cwd, err) != ABX_OK)
         return cli_fail(*err);
     if (ns && abx_command_set_timeout(o->command, ns / NSEC_PER_MSEC, err) != ABX_OK)
         return cli_fail(*err);
@@ -304,6 +308,16 @@ static int check_format(const struct run_options *o, enum run_shape shape)
     return 0;
 }
 
+/* What learn writes is its proposal; the command's output is passed on whole. */
+static int check_lesson(const struct run_options *o, enum run_shape shape)
+{
+    const char *given = o->result_path ? "--result" : o->max_output ? "--max-output" : NULL;
+
+    if (shape != RUN_LESSON || !given)
+        return 0;
+    return cli_misuse("leave it out; `agentbox run` has it", "learn takes no %s", given);
+}
+
 /* Where nothing runs nobody is asked. */
 static void set_approver(struct run_options *o, enum run_shape shape, abx_hooks *hooks)
 {
@@ -322,8 +336,8 @@ static int make_manager(struct run_options *o, const struct pending *p, enum run
     abx_error *err = NULL;
     abx_config *config = NULL;
     abx_hooks hooks;
-    int code = p->settings ? load_settings(p->cwd, p->settings, p->config, p->no_config, &config)
-                           : load_config(p->cwd, p->config, p->no_config, &config);
+    int code = p->settings ? load_settings(o->cwd, p->settings, p->config, p->no_config, &config)
+                           : load_config(o->cwd, p->config, p->no_config, &config);
 
     if (code != 0)
         return code;
@@ -362,6 +376,8 @@ int run_options_read(struct run_options *o, const struct cli_command *command, i
     int code = read_words(o, &pending, &opt, command, entries, &count);
     if (code == 0 && !o->help)
         code = check_format(o, shape);
+    if (code == 0 && !o->help)
+        code = check_lesson(o, shape);
     if (code == 0 && !o->help)
         code = make_command(o, &pending, &opt, command->name, shape);
     if (code == 0 && !o->help)

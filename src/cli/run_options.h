@@ -20,6 +20,7 @@ enum run_shape {
 struct run_options {
     abx_command *command;
     abx_manager *manager;
+    const char *cwd; /* -C; NULL: our own */
     const char *result_path;
     int result_fd; /* once it was opened */
     const char *format;

@@ -218,7 +218,7 @@ static int32_t enter(struct settings *s, const char *name, const char *value, co
     if (r != ABX_OK)
         return r;
     if ((rows[key].type >= SETTINGS_PATHS) != list) {
-        r = err_new(err, ABX_E_CONFIG, "%s '%s': it is %s", list ? "append to" : "set", name,
+        r = err_new(err, ABX_E_INVALID, "%s '%s': it is %s", list ? "append to" : "set", name,
                     list ? "a single value" : "a list");
         err_subject(err, name);
         err_hint(err, list ? "set it" : "append to it");

@@ -156,3 +156,44 @@ PY
     grep -q '^  //   file-write .*/\.mcp\.json' "$X/proposed"
     accept "$X/proposed"
 }
+
+@test "--dry-run shows the plan and runs nothing, least of all what needs an approval" {
+    cd "$W"
+    run "${AS[@]}" "$BOX" learn --dry-run -c 'kill -0 $$; echo >ran' 3>&-
+    [ "$status" -eq 0 ]
+    [[ $output == *"back end: "* ]]
+    [ ! -e "$W/ran" ]
+}
+
+@test "options that learn could not keep are refused" {
+    local words
+    for words in "--result $X/r" '--max-output 10'; do
+        # shellcheck disable=SC2086 # an option and its value
+        run learn $words -c 'echo >ran'
+        [ "$status" -eq 125 ]
+        grep -q "learn takes no ${words%% *}" "$X/err"
+        [ ! -e "$W/ran" ]
+    done
+}
+
+@test "-C: what is relative in the proposal is so to the directory of the command" {
+    (AS+=(env -C "$T") && learn -C "$W" -c 'echo x >../o/f') >"$X/proposed"
+    expect "$(grants "$X/proposed")" "$O/f"
+    accept "$X/proposed"
+    expect "$(records -c 'echo x >../o/f')" ""
+}
+
+@test "Ctrl-C ends the command, which may tidy up, and what was learned by then is proposed" {
+    cd "$W"
+    O=$O "${AS[@]}" "$BOX" learn -c 'trap "echo >tidied; exit 7" INT; echo x >>"$O/f"; : >ready; while :; do sleep 0.1; done' \
+        >"$X/proposed" 2>"$X/err" 3>&- &
+    started+=($!)
+    wait_for test -e ready
+    kill -INT $!
+    status=0
+    wait $! || status=$?
+    expect "$status" 7
+    [ -e tidied ]
+    expect "$(grants "$X/proposed")" "$O/f"
+    grep -q 'What 1 run needed' "$X/proposed"
+}
