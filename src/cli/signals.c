@@ -2,7 +2,6 @@
 /* Signals on Linux: a signalfd, from which reading one takes it away from the process. */
 #include "cli/signals.h"
 
-#include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -12,7 +11,8 @@ int signals_open(const int *numbers, size_t count)
 
     (void)sigemptyset(&set);
     for (size_t i = 0; i < count; i++)
-        (void)sigaddset(&set, numbers[i]);
+        if (!signals_is_nohup(numbers[i]))
+            (void)sigaddset(&set, numbers[i]);
     if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
         return -1;
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

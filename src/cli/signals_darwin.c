@@ -5,7 +5,6 @@
  */
 #include "cli/signals.h"
 
-#include <signal.h>
 #include <sys/event.h>
 #include <unistd.h>
 
@@ -25,6 +24,8 @@ int signals_open(const int *numbers, size_t count)
 
     (void)sigemptyset(&set);
     for (size_t i = 0; i < count && ok; i++) {
+        if (signals_is_nohup(numbers[i]))
+            continue;
         (void)sigaddset(&set, numbers[i]);
         ok = watch(queue, numbers[i]);
     }

@@ -308,6 +308,17 @@ queued() {
     done
 }
 
+@test "under nohup a hangup ends nothing" {
+    "${AS[@]}" env --ignore-signal=HUP "$AGENTBOX" run -- sh -c 'echo >ran; sleep 1; exit 7' 3>&- &
+    BOX=$!
+    BACKGROUND+=("$BOX")
+    within 20 test -e "$W/ran"
+    kill -HUP "$BOX"
+    box_end
+    [ "$status" -eq 7 ]
+    nothing_left
+}
+
 @test "a timer that the caller has set is still his" {
     status=0
     timeout 20 "${AS[@]}" python3 -c 'import os, signal, sys

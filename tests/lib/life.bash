@@ -33,13 +33,14 @@ life_teardown() {
     rm -rf -- "$BASE"
 }
 
-# life_as user|root: who runs from now on. Root's files in W go to the new one.
+# life_as user|root: who runs from now on, also where the tests themselves run under nohup. Root's files
+# in W go to the new one.
 life_as() {
-    AS=(env)
+    AS=(env --default-signal=HUP)
     [ "$(id -u)" -eq 0 ] || return 0
     case $1 in
     user)
-        AS=(setpriv --reuid=1001 --regid=1001 --clear-groups)
+        AS=(setpriv --reuid=1001 --regid=1001 --clear-groups "${AS[@]}")
         chown -R 1001:1001 "$W" "$HOME"
         ;;
     root) chown -R 0:0 "$W" "$HOME" ;;
