@@ -188,6 +188,17 @@ static void hint_unread(const char *file, abx_error **err)
                  file ? "name another file" : "run without it: --no-config");
 }
 
+/* A file by itself. One of another program stands in the project's place. */
+static int32_t read_single(const char *cwd, const char *file, uint32_t flags, struct arena *arena,
+                           struct configfile *ret, abx_error **err)
+{
+    enum origin origin = ORIGIN_PROJECT;
+    int32_t code = flags & ABX_LOAD_SETTINGS ? ABX_OK
+                                             : configfiles_origin(cwd, file, arena, &origin, err);
+
+    return code == ABX_OK ? configfiles_read(cwd, file, origin, arena, ret, err) : code;
+}
+
 int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *file,
                                uint32_t flags, abx_error **err)
 {
@@ -208,7 +219,7 @@ int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *
     abx_config *copy = NULL;
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    int32_t code = single ? configfiles_read(cwd, file, ORIGIN_PROJECT, &arena, files, err)
+    int32_t code = single ? read_single(cwd, file, flags, &arena, files, err)
                           : configfiles_find(&request, &arena, files, err);
     if (code != ABX_OK)
         hint_unread(file, err);

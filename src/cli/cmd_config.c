@@ -219,7 +219,8 @@ static int action_validate(const struct action_options *o)
 
 static bool project_has_file(int dir, const char **ret)
 {
-    static const char *const names[] = { ".agentbox.json", ".agentbox.jsonc", ".agentbox.yaml" };
+    static const char *const names[] = { ".agentbox.json", ".agentbox.jsonc", ".agentbox.yaml",
+                                         ".agentbox.yml" };
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (faccessat(dir, names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -267,6 +268,15 @@ int config_open_directory(const char *cwd)
         (void)cli_misuse("name a directory that is there, with -C DIR",
                          "enter the working directory '%s': %s", cwd, strerrordesc_np(errno));
     return dir;
+}
+
+int config_check_directory(const char *cwd)
+{
+    int dir = cwd ? config_open_directory(cwd) : AT_FDCWD;
+
+    if (cwd && dir >= 0)
+        (void)close(dir);
+    return cwd && dir < 0 ? EXIT_AGENTBOX : 0;
 }
 
 int config_write_new(const char *cwd, const char *output, const char *text, const char *command,
@@ -473,5 +483,6 @@ CLI_COMMAND(config)
     if (o.file && (o.config || o.settings || o.no_config))
         return cli_misuse("name the file once", "config %s: '%s' and an option of the same sense",
                           name, o.file);
-    return action->run(&o);
+    int code = config_check_directory(o.cwd);
+    return code == 0 ? action->run(&o) : code;
 }

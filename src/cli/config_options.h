@@ -22,6 +22,8 @@ int config_write_new(const char *cwd, const char *output, const char *text, cons
                      const char **ret_name);
 /* A descriptor of the directory, or negative after a complaint. */
 int config_open_directory(const char *cwd);
+/* Whether there is such a directory (NULL: our own): 0, or an exit code after a complaint. */
+int config_check_directory(const char *cwd);
 /* --json of what writes a file: {"file":…,"trusted":…}. */
 int config_print_written(const char *name, bool trusted);
 /* The complaint about --json together with -o -. */

@@ -10,13 +10,15 @@
  * The search goes upwards only through directories that belong to the user or to root and that
  * others cannot write, and never above the home directory: nobody else may slip a file in. A file
  * must be a plain one, of the user or root, that nobody else can write; anything else is refused by
- * name, never passed over, for a file that silently does not count is a hole where it narrows. Two
- * files in one place are refused. Placeholders of a run that is going on count as absent.
+ * name, never passed over, for a file that silently does not count is a hole where it narrows. So
+ * is one that is called .yml. Two files in one place are refused. Placeholders of a run that is
+ * going on count as absent.
  */
 #include "probe/configfiles.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,7 +36,9 @@
 static const char *const system_names[] = { "config.json", "config.jsonc", "config.yaml" };
 static const char *const project_names[] = { ".agentbox.json", ".agentbox.jsonc",
                                              ".agentbox.yaml" };
-#define NAME_COUNT ARRAY_LEN(project_names)
+#define NAME_COUNT       ARRAY_LEN(project_names)
+#define NAME_YAML        2 /* what is written .yml by many */
+#define SYSTEM_DIRECTORY "/etc/agentbox"
 
 const char *configfiles_home(struct arena *arena)
 {
@@ -129,6 +133,20 @@ static bool entry_exists(int dir, const char *name)
            !held_is_placeholder(dir, &st);
 }
 
+/* ".agentbox.yml" for ".agentbox.yaml": it looks as if it counted. */
+static int32_t refuse_misnamed(int dir, const char *directory, const char *right,
+                               struct arena *arena, abx_error **err)
+{
+    char name[32], hint[96];
+
+    (void)snprintf(name, sizeof name, "%.*syml", (int)(strlen(right) - strlen("yaml")), right);
+    if (!entry_exists(dir, name))
+        return ABX_OK;
+    const char *path = path_join(arena, directory, name);
+    (void)snprintf(hint, sizeof hint, "call it %s; --no-config runs without it", right);
+    return path ? refuse(path, "a file of that name would not be read", hint, err) : err_nomem(err);
+}
+
 /* Reads the one of the names that is in the directory; file->text stays NULL if none is. */
 static int32_t read_place(int dir, const char *directory, const char *const *names,
                           struct arena *arena, struct configfile *file, abx_error **err)
@@ -147,8 +165,9 @@ static int32_t read_place(int dir, const char *directory, const char *const *nam
         }
         found = names[i];
     }
-    if (!found)
-        return ABX_OK;
+    int32_t code = refuse_misnamed(dir, directory, names[NAME_YAML], arena, err);
+    if (code != ABX_OK || !found)
+        return code;
     file->directory = directory;
     file->path = path_join(arena, directory, found);
     return file->path ? read_file(dir, found, arena, file, err) : err_nomem(err);
@@ -212,20 +231,29 @@ static int32_t read_directory(const char *directory, const char *const *names, s
     return read_place(dir, where.path, names, arena, file, err);
 }
 
-static int32_t find_global(struct arena *arena, struct configfile *file, abx_error **err)
+/* *ret is NULL if there is no home. */
+static int32_t global_directory(struct arena *arena, const char **ret, abx_error **err)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = configfiles_home(arena);
-    const char *directory = NULL;
 
-    file->path = "(no home directory)";
+    *ret = NULL;
     if (xdg && xdg[0] == '/')
-        directory = arena_printf(arena, "%s/agentbox", xdg);
+        *ret = arena_printf(arena, "%s/agentbox", xdg);
     else if (home)
-        directory = arena_printf(arena, "%s/.config/agentbox", home[1] ? home : "");
+        *ret = arena_printf(arena, "%s/.config/agentbox", home[1] ? home : "");
     else
         return ABX_OK;
-    if (!directory)
-        return err_nomem(err);
+    return *ret ? ABX_OK : err_nomem(err);
+}
+
+static int32_t find_global(struct arena *arena, struct configfile *file, abx_error **err)
+{
+    const char *directory;
+    int32_t r = global_directory(arena, &directory, err);
+
+    file->path = "(no home directory)";
+    if (r != ABX_OK || !directory)
+        return r;
     return read_directory(directory, system_names, arena, file, err);
 }
 
@@ -333,6 +361,34 @@ static int32_t split_file(const char *cwd, const char *file, struct arena *arena
     return resolve_below(cwd, above, arena, ret_above, err);
 }
 
+static int32_t leads_to(const char *directory, const char *path, struct arena *arena, bool *ret,
+                        abx_error **err)
+{
+    struct resolved where = { 0 };
+    int32_t r = resolve_absolute(arena, directory, &where, err);
+
+    *ret = r == ABX_OK && where.path && str_eq(where.path, path);
+    return r;
+}
+
+int32_t configfiles_origin(const char *cwd, const char *file, struct arena *arena, enum origin *ret,
+                           abx_error **err)
+{
+    struct resolved above = { 0 };
+    const char *name = NULL, *global = NULL;
+    bool is_system = false, is_global = false;
+    int32_t r = split_file(cwd, file, arena, &above, &name, err);
+
+    if (r == ABX_OK)
+        r = global_directory(arena, &global, err);
+    if (r == ABX_OK && above.path)
+        r = leads_to(SYSTEM_DIRECTORY, above.path, arena, &is_system, err);
+    if (r == ABX_OK && above.path && global)
+        r = leads_to(global, above.path, arena, &is_global, err);
+    *ret = is_system ? ORIGIN_SYSTEM : is_global ? ORIGIN_GLOBAL : ORIGIN_PROJECT;
+    return r;
+}
+
 int32_t configfiles_name(const char *cwd, const char *file, struct arena *arena, const char **ret,
                          abx_error **err)
 {
@@ -390,7 +446,7 @@ int32_t configfiles_find(const struct configfiles_request *request, struct arena
         { .origin = ORIGIN_GLOBAL, .path = "(--no-config)" },
         { .origin = ORIGIN_PROJECT, .path = "(--no-config)" },
     };
-    int32_t r = read_directory("/etc/agentbox", system_names, arena, &found[0], err);
+    int32_t r = read_directory(SYSTEM_DIRECTORY, system_names, arena, &found[0], err);
 
     if (r == ABX_OK && !request->system_only)
         r = find_global(arena, &found[1], err);

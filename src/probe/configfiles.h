@@ -39,6 +39,10 @@ int32_t configfiles_find(const struct configfiles_request *request, struct arena
 int32_t configfiles_read(const char *cwd, const char *file, enum origin origin, struct arena *arena,
                          struct configfile *ret, abx_error **err);
 
+/* Whose it is, by the directory that it lies in. */
+int32_t configfiles_origin(const char *cwd, const char *file, struct arena *arena, enum origin *ret,
+                           abx_error **err);
+
 /* The canonical path that such a file has or would have. */
 int32_t configfiles_name(const char *cwd, const char *file, struct arena *arena, const char **ret,
                          abx_error **err);

@@ -83,6 +83,10 @@ static void what_is_no_file_of_ours_is_refused(void **state)
     make_file(t, "/home/w/.agentbox.yaml", "");
     refused(t, NULL, "both", "keep one");
     assert_int_equal(unlink(at(t, "/home/w/.agentbox.yaml")), 0);
+    make_file(t, "/home/w/.agentbox.yml", "");
+    refused(t, NULL, ".agentbox.yml': a file of that name would not be read",
+            "call it .agentbox.yaml");
+    assert_int_equal(unlink(at(t, "/home/w/.agentbox.yml")), 0);
     assert_int_equal(truncate(path, (2 << 20)), 0);
     refused(t, NULL, "larger than 1 MiB", "page of text");
     if (geteuid() == 0) {
