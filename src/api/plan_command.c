@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrapping: settings -> policy -> facts -> plan, in the command's arena. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -9,6 +10,7 @@
 #include "api/net_env.h"
 #include "api/test_skip.h"
 #include "base/buf.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "plan/compile.h"
 #include "plan/view.h"
@@ -134,6 +136,48 @@ static void notice_absent(abx_command *c)
     }
 }
 
+/* What a restriction of the project's file names next to that file; NULL: nothing. */
+static const char *path_beside_file(abx_command *c, const struct config_file *file,
+                                    const struct policy_rule *rule)
+{
+    if (rule->origin != ORIGIN_PROJECT || rule->access == ACCESS_RW || (rule->flags & RULE_GLOB) ||
+        rule->text[0] == '/' || rule->text[0] == '~')
+        return NULL;
+    const char *path = path_clean(&c->arena, file->directory, rule->text);
+    return path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? path : NULL;
+}
+
+static void put_quoted(struct buf *b, const char *before, const char *text, const char *after)
+{
+    (void)buf_printf(b, "%s'", before);
+    (void)str_escape(b, text, strlen(text));
+    (void)buf_printf(b, "'%s", after);
+}
+
+/* Relative paths are the run's. Whoever starts it below his file may have meant the file's. */
+static void notice_elsewhere(abx_command *c)
+{
+    const struct config_file *file = config_project(c->config);
+    struct view view = { 0 };
+
+    for (size_t i = 0; file && i < c->facts->path_count; i++) {
+        const struct policy_rule *rule = c->facts->paths[i].rule;
+        const char *path = path_beside_file(c, file, rule);
+        _buf_ struct buf text = { .limit = 65536 };
+
+        if (path && !view.entries && view_make(c->plan, &c->arena, &view, NULL) != ABX_OK)
+            return;
+        if (!path || view_access(&view, path) <= rule->access)
+            continue;
+        (void)buf_puts(&text, access_name(rule->access));
+        put_quoted(&text, " ", rule->text, " of the project's file");
+        put_quoted(&text, " is about the working directory, not about ", path, "");
+        put_quoted(&text, "; start in ", file->directory, " (-C), or write the whole path");
+        if (!text.failed)
+            manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+    }
+}
+
 /* Said once, although a plan may be made again. */
 static void say_notices(abx_command *c)
 {
@@ -142,6 +186,7 @@ static void say_notices(abx_command *c)
     c->noticed = true;
     notice_cwd(c);
     notice_absent(c);
+    notice_elsewhere(c);
     notice_secrets(c);
     notice_docker(c);
     backend_notice(c);

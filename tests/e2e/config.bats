@@ -116,6 +116,26 @@ with_etc() {
     [ "$(value graceSeconds -C "$W/open/repo/sub")" = "4 project" ]
 }
 
+@test "validate judges a file as whose it is: what only the system's or the user's may say is right there" {
+    local final='{ "filesystem": { "exclude": [{ "path": "/srv/x", "final": true }] } }'
+    local lower='{ "classifier": { "overrides": { "recursive-delete-root": "escalated" } } }'
+    put "$W/other.json" "$final"
+    run abx config validate other.json
+    [ "$status" -eq 1 ]
+    put "$W/other.json" "$lower"
+    run abx config validate other.json
+    [ "$status" -eq 1 ]
+    global "$lower"
+    run abx config validate "$H/.config/agentbox/config.json"
+    echo "$output"
+    [[ $status -eq 0 && $output == *"config.json: no problems" ]]
+    run abx config validate ../h/.config/agentbox/config.json
+    [ "$status" -eq 0 ]
+    with_etc "$final" "$BOX" config validate /etc/agentbox/config.json
+    run with_etc '{ "filesystem": { "exclude": [{ "path": "/srv/x", "finale": true }] } }' "$BOX" config validate /etc/agentbox/config.json
+    [[ $status -eq 1 && $output == *"unknown key 'finale'"* ]]
+}
+
 @test "two files in one place are refused, both named" {
     project '{}'
     put "$W/.agentbox.yaml" '{}'
@@ -129,6 +149,23 @@ with_etc() {
     [ "$status" -eq 125 ]
     [[ $output == *"both config.json and config.jsonc"* ]]
     box --no-config -- true
+}
+
+@test "a file that ends in .yml, which would not be read, is refused by its name" {
+    put "$W/.agentbox.yml" 'filesystem: { exclude: [file] }'
+    run box -- cat file
+    [ "$status" -eq 125 ]
+    [[ $output == *"'$W/.agentbox.yml': a file of that name would not be read"*"hint: call it .agentbox.yaml"* ]]
+    run abx init --yes
+    [ "$status" -eq 125 ]
+    [[ $output == *"there is a .agentbox.yml already"* && ! -e $W/.agentbox.jsonc ]]
+    box --no-config -- true
+    mv "$W/.agentbox.yml" "$W/.agentbox.yaml"
+    run box -- cat file
+    [[ $output == *"Permission denied"* ]]
+    put "$H/.config/agentbox/config.yml" '{}'
+    run box -- true
+    [[ $status -eq 125 && $output == *"call it config.yaml"* ]]
 }
 
 @test "a file that somebody else may have put there is refused, with a hint" {
@@ -322,12 +359,12 @@ with_etc() {
     [ ! -e "$W/.agentbox.json" ]
 }
 
-@test "--debug tells files, values, paths, access and layers, in this order" {
+@test "--debug tells files, values, paths, access, layers and the plan, in this order" {
     project '{ "graceSeconds": 8 }'
     run abx run --debug --rw "$O" -- true
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output == *"file: project $W/.agentbox.json: loaded"*"merge: graceSeconds = 8 (project, $W/.agentbox.json:1:19)"*"path: rw filesystem.rw $O -> $O"*"access: bind-rw $O"*"layers: userns mounts"* ]]
+    [[ $output == *"file: project $W/.agentbox.json: loaded"*"merge: graceSeconds = 8 (project, $W/.agentbox.json:1:19)"*"path: rw filesystem.rw $O -> $O"*"access: bind-rw $O"*"layers: userns mounts"*"plan: back end: "*"plan: environment:"* ]]
     run abx plan --debug
     [[ $output == *"file: project"* ]]
     run abx run -- true
@@ -339,6 +376,25 @@ with_etc() {
     project '{ "filesystem": { "ro": ["src"] } }'
     run abx plan
     [[ $output == *"bind-ro   $W/src  # $W/.agentbox.json:1:26 src"* ]]
+}
+
+@test "what a file hides beside it, but not where the run is, is said" {
+    host_git -C "$W" init -q
+    mkdir "$W/sub" "$W/keys"
+    put "$W/.env" "$SECRET"
+    put "$W/.agentbox.json" '{ "filesystem": { "exclude": [".env", "keys", "nothing", "sub/.env"], "ro": ["file"] } }'
+    said() { # DIRECTORY: the names that are said, run from there
+        (cd "$1" && "${AS[@]}" "$BOX" run --network blocked -- true 2>&1 3>&-) |
+            sed -n "s/^agentbox: note: \(.*\) of the project's file is about the working directory, not about .*/\1/p"
+    }
+    [ -z "$(said "$W")" ]
+    [ "$(said "$W/sub")" = "exclude '.env'"$'\n'"exclude 'keys'" ]
+    run abx run -C sub --network blocked -- true
+    [[ $output == *"not about '$W/.env'; start in '$W' (-C), or write the whole path"* ]]
+    run abx run --network blocked -C sub --exclude "$W/.env" --exclude "$W/keys" -- true
+    [[ $output != *"not about"* ]]
+    put "$W/.agentbox.json" "{ \"filesystem\": { \"exclude\": [\"$W/.env\"] } }"
+    [ -z "$(said "$W/sub")" ]
 }
 
 @test "the file of a run cannot be changed by it, wherever it lies" {
