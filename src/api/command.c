@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/judge.h"
+#include "api/net_rules.h"
 #include "base/str.h"
 #include "plan/bwrap.h"
 #include "plan/dump.h"
@@ -54,7 +55,7 @@ static abx_command *command_alloc(abx_error **err)
     return c;
 }
 
-static int32_t refuse_nothing(const char *message, const char *hint, abx_error **err)
+static int32_t refuse(const char *message, const char *hint, abx_error **err)
 {
     int32_t code = err_new(err, ABX_E_INVALID, "%s", message);
 
@@ -65,8 +66,8 @@ static int32_t refuse_nothing(const char *message, const char *hint, abx_error *
 int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_error **err)
 {
     if (!argv || !argv[0] || !argv[0][0] || !ret_command)
-        return refuse_nothing("make a command: there is no program name",
-                              "the first word is the program to run", err);
+        return refuse("make a command: there is no program name",
+                      "the first word is the program to run", err);
     abx_command *c = command_alloc(err);
     if (!c)
         return ABX_E_NOMEM; /* nothing else can fail there */
@@ -82,8 +83,8 @@ int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_
 int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_error **err)
 {
     if (!text || !text[0] || !ret_command)
-        return refuse_nothing("make a command: the shell text is empty",
-                              "write what the shell is to run; ':' does nothing", err);
+        return refuse("make a command: the shell text is empty",
+                      "write what the shell is to run; ':' does nothing", err);
     abx_command *c = command_alloc(err);
     if (!c)
         return ABX_E_NOMEM; /* nothing else can fail there */
@@ -177,7 +178,8 @@ int32_t abx_command_set_timeout(abx_command *c, int64_t timeout_ms, abx_error **
     if (code != ABX_OK)
         return code;
     if (timeout_ms < 0 || timeout_ms > INT64_MAX / NSEC_PER_MSEC / 2)
-        return err_new(err, ABX_E_INVALID, "set the time limit: out of range");
+        return refuse("set the time limit: out of range",
+                      "50000 days are possible; without it there is no limit", err);
     c->timeout_ns = timeout_ms * NSEC_PER_MSEC;
     return ABX_OK;
 }
@@ -296,7 +298,11 @@ static int32_t print_plan(const abx_command *c, const char *format, struct buf *
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     int32_t code = command_foresee(c, &arena, &plan, err);
-    return code == ABX_OK ? plan_dump(plan, format, b, err) : code;
+    if (code != ABX_OK)
+        return code;
+    struct plan shown = *plan;
+    code = net_rules_show(c, &arena, &shown, err);
+    return code == ABX_OK ? plan_dump(&shown, format, b, err) : code;
 }
 
 int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_text, abx_error **err)

@@ -167,6 +167,7 @@ struct abx_result {
     struct violations violations;
     struct {
         bool captured, truncated;
+        bool passed_on; /* captured for the caller's callback: nothing was kept */
         char *bytes;
         size_t len;
         uint64_t total;

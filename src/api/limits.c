@@ -76,5 +76,5 @@ void add_limit_records(struct run *run)
     for (int i = 1; i < 3; i++)
         if (run->streams[i].captured && stream_truncated(&run->streams[i]))
             add_limit(run, i == 1 ? "standard output" : "standard error", "maxOutputBytes",
-                      "--set maxOutputBytes=0", 1);
+                      "--max-output 0", 1);
 }

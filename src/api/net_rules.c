@@ -36,10 +36,9 @@ static bool make_list(const struct layers *l, enum settings_key key, bool untrus
 /* "~/…" is the user's; the schema lets nothing else be relative. NULL: no memory. */
 static const char *expand_home(const char *path, struct arena *arena)
 {
-    const char *home = getenv("HOME");
-
     if (!str_has_prefix(path, "~/"))
         return path;
+    const char *home = configfiles_home(arena);
     return arena_printf(arena, "%s%s", home ? home : "", path + 1);
 }
 
@@ -122,5 +121,51 @@ int32_t net_rules_make(const abx_config *config, const struct settings *call, st
         !make_list(&all, KEY_DENIED_DOMAINS, untrusted, arena, &rules->lists.denied) ||
         !make_list(&all, KEY_MITM_DOMAINS, untrusted, arena, &rules->lists.mitm))
         return err_nomem(err);
+    return ABX_OK;
+}
+
+/* ---- for people ---- */
+
+static void show_list(const struct filter_list *list, const char *verdict, struct plan_host *hosts,
+                      uint32_t *count)
+{
+    for (size_t i = 0; i < list->count; i++)
+        hosts[(*count)++] = (struct plan_host){ verdict, list->patterns[i].text,
+                                                list->patterns[i].origin };
+}
+
+static bool show_ports(const struct policy *policy, struct arena *arena, struct plan *plan)
+{
+    struct plan_port *ports = arena_alloc(arena, policy->port_count, sizeof *ports);
+
+    for (size_t i = 0; ports && i < policy->port_count; i++)
+        ports[i] = (struct plan_port){ policy->ports[i].host, policy->ports[i].inside };
+    plan->ports = ports;
+    plan->port_count = ports ? (uint32_t)policy->port_count : 0;
+    return ports;
+}
+
+int32_t net_rules_show(const abx_command *c, struct arena *arena, struct plan *plan,
+                       abx_error **err)
+{
+    struct net_rules net;
+
+    if (plan->publishes && !show_ports(c->policy, arena, plan))
+        return err_nomem(err);
+    if (!plan->proxied && !plan->relayed)
+        return ABX_OK;
+    int32_t code = net_rules_make(c->config, c->settings, arena, &net, err);
+    if (code != ABX_OK)
+        return code;
+    const struct filter_lists *lists = &net.rules.lists;
+    struct plan_host *hosts = arena_alloc(
+        arena, lists->denied.count + lists->allowed.count + lists->mitm.count, sizeof *hosts);
+    if (!hosts)
+        return err_nomem(err);
+    plan->host_count = 0;
+    show_list(&lists->denied, "deny", hosts, &plan->host_count);
+    show_list(&lists->allowed, "allow", hosts, &plan->host_count);
+    show_list(&lists->mitm, "mitm", hosts, &plan->host_count);
+    plan->hosts = hosts;
     return ABX_OK;
 }

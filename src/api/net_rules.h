@@ -26,4 +26,8 @@ const char *net_rules_layer(const abx_config *config, const struct settings *cal
 int32_t net_rules_make(const abx_config *config, const struct settings *call, struct arena *arena,
                        struct net_rules *ret, abx_error **err);
 
+/* What a plan says about hosts and ports when it is printed. */
+int32_t net_rules_show(const abx_command *c, struct arena *arena, struct plan *plan,
+                       abx_error **err);
+
 #endif

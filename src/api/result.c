@@ -30,6 +30,7 @@ static void set_status(abx_result *r, const struct run *run)
 static int32_t copy_stream(abx_result *r, struct stream *s, int i, abx_error **err)
 {
     r->streams[i].captured = s->captured;
+    r->streams[i].passed_on = s->forgets;
     r->streams[i].total = s->total;
     r->streams[i].truncated = s->captured && stream_truncated(s);
     if (!s->captured)
@@ -185,7 +186,7 @@ static void put_streams(struct json *j, const abx_result *r)
 
     for (int i = 1; i < 3; i++) {
         json_key(j, names[i]);
-        if (r->streams[i].captured)
+        if (r->streams[i].captured && !r->streams[i].passed_on)
             json_strn(j, r->streams[i].bytes, r->streams[i].len);
         else
             json_null(j);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ABX_TRACE: how a plan came about, a notice a line, in the order in which it happened: files
- * looked for, values that layers set, paths that rules led to, what became of them, layers.
+ * looked for, values that layers set, paths that rules led to, what became of them, layers; then
+ * the plan itself.
  */
 #include <string.h>
 
-#include "api/internal.h"
+#include "api/net_rules.h"
 #include "base/str.h"
 #include "plan/dump.h"
 
@@ -51,6 +52,28 @@ void trace_config(const abx_manager *m, const abx_config *config, const struct l
     }
 }
 
+/* As `agentbox plan` prints it; its texts are escaped. */
+static void trace_dump(const abx_command *c)
+{
+    _buf_ struct buf text = { .limit = (size_t)64 << 20 }, line = { .limit = (size_t)1 << 20 };
+    _arena_ struct arena arena = { 0 };
+    struct plan shown = *c->plan;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    if (net_rules_show(c, &arena, &shown, NULL) != ABX_OK ||
+        plan_dump(&shown, "text", &text, NULL) != ABX_OK)
+        return;
+    for (const char *at = text.data; *at;) {
+        const size_t len = strcspn(at, "\n");
+
+        if (len > 0) {
+            (void)buf_printf(&line, "plan: %.*s", (int)len, at);
+            say(c->manager, &line);
+        }
+        at += len + (at[len] == '\n');
+    }
+}
+
 void trace_plan(const abx_command *c)
 {
     const abx_manager *m = c->manager;
@@ -83,6 +106,7 @@ void trace_plan(const abx_command *c)
         if (c->plan->layers & LAYER_BIT(i))
             (void)buf_printf(&line, " %s", plan_layer_name(i));
     say(m, &line);
+    trace_dump(c);
 }
 
 void trace_verdict(const abx_manager *m, const char *decision, const char *rule)

@@ -113,6 +113,11 @@ static void text_mounts(const struct plan *p, struct buf *b)
     }
 }
 
+static bool plan_has_proxy(const struct plan *p)
+{
+    return p->proxied || p->relayed;
+}
+
 static void text_namespaces(const struct plan *p, struct buf *b)
 {
     if (!backend_has_view(p->backend)) {
@@ -137,6 +142,24 @@ static void text_namespaces(const struct plan *p, struct buf *b)
     (void)buf_printf(b, "\n  nested    %s\n", p->nested ? "allowed" : "refused");
 }
 
+static void text_network(const struct plan *p, struct buf *b)
+{
+    if (plan_has_proxy(p))
+        (void)buf_puts(b, "hosts: (others are refused, or asked about on a terminal)\n");
+    for (uint32_t i = 0; i < p->host_count; i++) {
+        (void)buf_printf(b, "  %-9s ", p->hosts[i].verdict);
+        put_escaped(b, p->hosts[i].pattern);
+        (void)buf_puts(b, "  # ");
+        put_escaped(b, p->hosts[i].source);
+        (void)buf_putc(b, '\n');
+    }
+    if (p->port_count)
+        (void)buf_puts(b, "ports:\n");
+    for (uint32_t i = 0; i < p->port_count; i++)
+        (void)buf_printf(b, "  %-9u on the host's 127.0.0.1:%u\n", p->ports[i].inside,
+                         p->ports[i].host);
+}
+
 static void text_header(const struct plan *p, struct buf *b)
 {
     (void)buf_puts(b, "command:");
@@ -159,6 +182,7 @@ static void text_header(const struct plan *p, struct buf *b)
                              p->layers & LAYER_BIT(i) ? "" : "(missing)");
     (void)buf_putc(b, '\n');
     text_namespaces(p, b);
+    text_network(p, b);
 }
 
 static void text_environment(const struct plan *p, struct buf *b)
@@ -309,6 +333,29 @@ static void json_lists(struct json *j, const struct plan *p)
     json_object_end(j);
 }
 
+static void json_network(struct json *j, const struct plan *p)
+{
+    json_key(j, "hosts");
+    json_array(j);
+    for (uint32_t i = 0; i < p->host_count; i++) {
+        json_object(j);
+        json_pair_str(j, "verdict", p->hosts[i].verdict);
+        json_pair_str(j, "pattern", p->hosts[i].pattern);
+        json_pair_str(j, "source", p->hosts[i].source);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_key(j, "ports");
+    json_array(j);
+    for (uint32_t i = 0; i < p->port_count; i++) {
+        json_object(j);
+        json_pair_uint(j, "host", p->ports[i].host);
+        json_pair_uint(j, "inside", p->ports[i].inside);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 static void dump_json(const struct plan *p, struct buf *b)
 {
     struct json j;
@@ -331,9 +378,10 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_pair_bool(&j, "mapAllIds", p->map_all_ids);
     json_pair_bool(&j, "tty", p->tty);
     json_pair_str(&j, "network",
-                  p->network_shared ? "allowed"
-                  : p->proxied      ? "filtered"
-                                    : "blocked");
+                  p->network_shared   ? "allowed"
+                  : plan_has_proxy(p) ? "filtered"
+                                      : "blocked");
+    json_network(&j, p);
     json_pair_bool(&j, "publishes", p->publishes);
     json_pair_bool(&j, "nested", p->nested);
     json_pair_str(&j, "hostname", p->hostname);

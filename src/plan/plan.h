@@ -145,6 +145,17 @@ struct plan_hold {
     uint32_t count;
 };
 
+/* What the run's proxy says about a host, and where that comes from. */
+struct plan_host {
+    const char *verdict; /* "deny", "allow", "mitm" */
+    const char *pattern, *source;
+};
+
+/* A published port: the host's, and the one inside. */
+struct plan_port {
+    uint16_t host, inside;
+};
+
 struct plan {
     uint32_t layers;    /* bits: what to apply */
     uint32_t required;  /* bits: what the policy asks for; `sandboxed` means layers == required */
@@ -179,6 +190,9 @@ struct plan {
     const struct plan_hold *holds; /* for the host only; not in the encoded form */
     const char *const *secrets;    /* names of variables that were taken away; likewise */
     uint32_t secret_count;
+    const struct plan_host *hosts; /* likewise; there only to be printed, as are … */
+    const struct plan_port *ports; /* … these */
+    uint32_t host_count, port_count;
     const char *profile; /* macOS: the Seatbelt text, NULL elsewhere; likewise */
     const char *tmp;     /* … and where its temporary files are; NULL: a directory of the run */
     uint32_t named;      /* 1: Unix sockets are made by pid 1; those of MOUNT_SOCKET only */

@@ -142,6 +142,27 @@ assert sys.argv[1] in text' "$O"
     [ "$status" -eq 125 ]
 }
 
+@test "plan names hosts and ports, and where each comes from" {
+    echo '{"network": {"deniedDomains": ["a.example.com"]}}' >.agentbox.json
+    run program plan --allow-domain '*.example.com' -p 8081:8080
+    [[ $output == *$'\nhosts: '*$'\n  deny      a.example.com  # '"$W/.agentbox.json:1:32"$'\n  allow     *.example.com  # '*$'\nports:\n  8080      on the host'"'s 127.0.0.1:8081"$'\n'* ]]
+    run program plan --json --allow-domain '*.example.com' -p 8081:8080
+    python3 - "$output" <<'END'
+import json, sys
+plan = json.loads(sys.argv[1])
+assert plan["network"] == "filtered"
+assert [(h["verdict"], h["pattern"]) for h in plan["hosts"]] == [("deny", "a.example.com"), ("allow", "*.example.com")], plan["hosts"]
+assert plan["ports"] == [{"host": 8081, "inside": 8080}], plan["ports"]
+END
+    for mode in blocked allowed; do
+        run program plan --no-config --network $mode
+        [[ $output != *$'\nhosts: '* && $output != *$'\nports:'* ]]
+    done
+    # Without namespaces, too.
+    program plan --json --backend landlock --set fallbackPolicy=warn --allow-domain example.com 2>/dev/null |
+        python3 -c 'import json, sys; plan = json.load(sys.stdin); assert plan["network"] == "filtered" and len(plan["hosts"]) == 2, plan["network"]'
+}
+
 @test "messages are one line, escaped, and on stderr" {
     box -C $'/no/such\n\e[31mdirectory' -- true 2>"$O/err" >"$O/out" || status=$?
     [ "$status" -eq 125 ]
@@ -206,7 +227,11 @@ END
     echo "$output"
     [ "$status" -eq 7 ]
     [[ $output == 0123456789agentbox:*"the last 1 of 11 bytes of standard output"* ]]
-    [[ $output == *"rule maxOutputBytes"* ]]
+    [[ $output == *"rule maxOutputBytes"*"to allow: --max-output 0"* ]]
+    [ "$("$AGENTBOX" run --max-output 10 --max-output 0 -c 'printf 0123456789+' 2>&1)" = 0123456789+ ]
+    # What was passed on is not in the result; that it was cut is.
+    "$AGENTBOX" run -q --max-output 10 --result "$O/r" -c 'printf 0123456789+' >/dev/null
+    grep -qF '"stdout":null,"stderr":null,"truncated":{"stdout":true,"stderr":false}' "$O/r"
     [ "$("$AGENTBOX" run -q --max-output 4K -c 'head -c 100M /dev/zero; echo over >&2' 2>"$O/err" | wc -c)" -eq 4096 ]
     [ "$(cat "$O/err")" = over ]
     run "$AGENTBOX" run --max-output much -- true

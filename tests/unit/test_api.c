@@ -168,7 +168,7 @@ static void capture_is_bounded_at_exactly_the_limit(void **state)
             const abx_violation *limit = abx_result_violation(r, v);
 
             assert_string_equal(abx_violation_rule(limit), "maxOutputBytes");
-            assert_string_equal(abx_violation_grant(limit), "--set maxOutputBytes=0");
+            assert_string_equal(abx_violation_grant(limit), "--max-output 0");
             assert_string_equal(abx_violation_detail(limit),
                                 v == 0 ? "standard output" : "standard error");
         }
