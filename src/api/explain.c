@@ -329,20 +329,21 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
         return r;
     }
     a->operation = "net";
+    struct host host;
     int32_t r = split_host(target, a, err);
+    if (r == ABX_OK)
+        r = explain_host(a->target, &host, err);
     if (r != ABX_OK)
         return r;
+    a->target = arena_strdup(&a->arena, host.text);
+    if (!a->target)
+        return err_nomem(err);
     if (!backend_has_view(c->backend) && !plan_relays(c->policy, c->backend)) {
         explain_inner_network(c, &a->says);
         return ABX_OK;
     }
-    if (c->policy->network == NETWORK_FILTERED)
-        return explain_filtered(c, a->target, (uint16_t)a->port, &a->arena, &a->target, &a->says,
-                                err);
-    r = explain_network(c->policy, &a->arena, &a->says, err);
-    if (r == ABX_OK && !a->says.allowed)
-        a->says.grant = arena_printf(&a->arena, "--network filtered --allow-domain %s", target);
-    return a->says.grant ? r : err_nomem(err);
+    return (c->policy->network == NETWORK_FILTERED ? explain_filtered : explain_unfiltered)(
+        c, &host, (uint16_t)a->port, &a->arena, &a->says, err);
 }
 
 int32_t abx_command_explain(const abx_command *c, const char *operation, const char *target,

@@ -28,6 +28,12 @@ static bool is_loopback(const struct host *host)
     return why && str_eq(why, "loopback");
 }
 
+/* A name of a single label has none. */
+static bool has_pattern(const struct host *host)
+{
+    return host->is_address || strchr(host->text, '.');
+}
+
 static const char *note(const struct filter_verdict *v, const struct host *host)
 {
     if ((v->blocked || v->decision == FILTER_ALLOW) && is_loopback(host))
@@ -37,6 +43,11 @@ static const char *note(const struct filter_verdict *v, const struct host *host)
     if (v->blocked)
         return "an internal address is reached only if it, or a network that holds it, is allowed "
                "itself";
+    if (str_eq(host->text, "localhost"))
+        return "inside, it is the sandbox's own; for what the host has there, ask about 127.0.0.1";
+    if (v->decision == FILTER_UNLISTED && !has_pattern(host))
+        return "no rule can name a host of one label: use its whole name, or its address; on a "
+               "terminal a run would ask";
     if (v->decision == FILTER_UNLISTED)
         return "no rule names it; on a terminal a run would ask";
     if (v->decision == FILTER_DENY)
@@ -71,27 +82,42 @@ static int32_t answer(const abx_command *c, const struct filter *filter, const s
     return ret->rule && ret->source && ret->grant && ret->note ? ABX_OK : err_nomem(err);
 }
 
-int32_t explain_filtered(const abx_command *c, const char *text, uint16_t port, struct arena *arena,
-                         const char **ret_host, struct explain_answer *ret, abx_error **err)
+int32_t explain_host(const char *text, struct host *ret, abx_error **err)
+{
+    enum host_fault fault = host_parse(text, strlen(text), ret);
+
+    if (fault == HOST_OK)
+        return ABX_OK;
+    int32_t code = err_new(err, ABX_E_INVALID, "'%s' is not a host: %s", text,
+                           host_fault_text(fault));
+    err_subject(err, text);
+    err_hint(err, "write example.com, example.com:443, 192.0.2.1 or [2001:db8::1]:443");
+    return code;
+}
+
+int32_t explain_filtered(const abx_command *c, const struct host *host, uint16_t port,
+                         struct arena *arena, struct explain_answer *ret, abx_error **err)
 {
     _filter_ struct filter *filter = NULL;
     struct net_rules net;
-    struct host host;
-    enum host_fault fault = host_parse(text, strlen(text), &host);
-
-    if (fault != HOST_OK) {
-        int32_t code = err_new(err, ABX_E_INVALID, "'%s' is not a host: %s", text,
-                               host_fault_text(fault));
-        err_subject(err, text);
-        return code;
-    }
     int32_t code = net_rules_make(c->config, c->settings, arena, &net, err);
+
     if (code == ABX_OK)
         code = filter_new(&net.rules.lists, &filter, err);
-    if (code == ABX_OK)
-        code = answer(c, filter, &host, port, arena, ret, err);
-    if (code != ABX_OK)
+    return code == ABX_OK ? answer(c, filter, host, port, arena, ret, err) : code;
+}
+
+int32_t explain_unfiltered(const abx_command *c, const struct host *host, uint16_t port,
+                           struct arena *arena, struct explain_answer *ret, abx_error **err)
+{
+    char target[HOST_AUTHORITY_MAX];
+    int32_t code = explain_network(c->policy, arena, ret, err);
+
+    if (code != ABX_OK || ret->allowed)
         return code;
-    *ret_host = arena_strdup(arena, host.text);
-    return *ret_host ? ABX_OK : err_nomem(err);
+    (void)host_format(host, port, target);
+    ret->grant = !has_pattern(host) ? "--network filtered"
+                                    : arena_printf(arena, "--network filtered --allow-domain %s",
+                                                   port ? target : host->text);
+    return ret->grant ? ABX_OK : err_nomem(err);
 }

@@ -4,10 +4,17 @@
 #define ABX_API_EXPLAIN_NET_H
 
 #include "api/internal.h"
+#include "net/host.h"
 #include "plan/explain.h"
 
-/* port 0: none was named. *ret_host is the host's canonical form, in the arena. */
-int32_t explain_filtered(const abx_command *c, const char *text, uint16_t port, struct arena *arena,
-                         const char **ret_host, struct explain_answer *ret, abx_error **err);
+/* A host as it is judged. */
+int32_t explain_host(const char *text, struct host *ret, abx_error **err);
+
+/* port 0: none was named. */
+int32_t explain_filtered(const abx_command *c, const struct host *host, uint16_t port,
+                         struct arena *arena, struct explain_answer *ret, abx_error **err);
+/* The same for a network that is not filtered. */
+int32_t explain_unfiltered(const abx_command *c, const struct host *host, uint16_t port,
+                           struct arena *arena, struct explain_answer *ret, abx_error **err);
 
 #endif

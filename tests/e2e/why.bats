@@ -211,6 +211,15 @@ grant_works() {
     run as_who "$BOX" why --network blocked net example.com:443
     [ "$status" -eq 1 ]
     [[ $output == *"network.mode blocked"*"--network filtered --allow-domain example.com:443"* ]]
+    # What no option would take is not proposed.
+    run as_who "$BOX" why --network blocked net '[2001:DB8::1]:80'
+    [[ $output == *"change: --network filtered --allow-domain [2001:db8::1]:80"* ]]
+    run as_who "$BOX" why --network blocked net db:80
+    [[ $output == *"change: --network filtered" ]]
+    run as_who "$BOX" why net db:80
+    [[ $status -eq 1 && $output == *"use its whole name, or its address"* && $output != *change:* ]]
+    run as_who "$BOX" why net localhost:80
+    [[ $status -eq 1 && $output == *"the sandbox's own"*"ask about 127.0.0.1"* && $output != *change:* ]]
     run as_who "$BOX" why --allow-domain '*.example.com' net WWW.example.com:443
     [ "$status" -eq 0 ]
     [[ $output == *"rule:   *.example.com"*"from:   command line"* ]]
@@ -226,7 +235,7 @@ grant_works() {
     run as_who "$BOX" why write file "$O/f" new --json
     [ "$status" -eq 1 ]
     [ "$(grep -o '"verdict":"[a-z]*"' <<<"$output" | tr '\n' ' ')" = '"verdict":"allow" "verdict":"deny" "verdict":"allow" ' ]
-    for words in "" "read" "eat $O/f" "net x:y"; do
+    for words in "" "read" "eat $O/f" "net x:y" "net a_b.example.com" "--network blocked net a_b.example.com"; do
         # shellcheck disable=SC2086
         run as_who "$BOX" why $words
         [ "$status" -eq 125 ]
