@@ -4,6 +4,7 @@
  * runs and nobody is asked. With --stdin, whoever decides about many commands pays the start once:
  * each line that comes in is answered by one line, at once.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/check_options.h"
+#include "cli/config_options.h"
 #include "cli/run_options.h"
 #include "cli/simple.h"
 
@@ -177,6 +179,9 @@ static int check_lines(const struct check_request *r)
         if (fflush(stdout) != 0)
             return EXIT_AGENTBOX; /* main tells */
     }
+    if (code == 0 && ferror(stdin))
+        return cli_misuse("pass a file or a pipe: agentbox check --stdin <FILE",
+                          "read the standard input: %s", strerrordesc_np(errno));
     return code;
 }
 
@@ -215,8 +220,10 @@ static int make_manager(struct check_request *r)
 {
     abx_error *err = NULL;
     abx_config *config = NULL;
-    int code = load_config(r->cwd, r->config, r->no_config, &config);
+    int code = config_check_directory(r->cwd);
 
+    if (code == 0)
+        code = load_config(r->cwd, r->config, r->no_config, &config);
     if (code == 0 && abx_manager_new(config, NULL, &r->manager, &err) != ABX_OK)
         code = cli_fail(err);
     abx_config_free(config);

@@ -188,9 +188,22 @@ static int take_descriptor(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
+/* What we opened ourselves holds this result or none; what the caller opened is the caller's. */
+static int empty_result(const struct run_options *o)
+{
+    struct stat st;
+
+    if (named_descriptor(o->result_path) >= 0)
+        return 0;
+    if (fstat(o->result_fd, &st) < 0)
+        return -1;
+    return S_ISREG(st.st_mode) ? ftruncate(o->result_fd, 0) : 0;
+}
+
 /*
  * Opened before anything runs: a path that cannot be written is found out in time, and the command
- * cannot put a symlink in its place that we would follow.
+ * cannot put a symlink in its place that we would follow. The result of an earlier run goes at
+ * once: it must not be taken for that of a run which does not even start.
  */
 static int open_result(struct run_options *o)
 {
@@ -204,7 +217,7 @@ static int open_result(struct run_options *o)
     o->result_fd = fd >= 0 ? take_descriptor(fd)
                            : open(o->result_path,
                                   O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (o->result_fd >= 0)
+    if (o->result_fd >= 0 && empty_result(o) == 0)
         return 0;
     int error = errno;
     const char *hint = error == ENOENT   ? "its directory is not there: make it, or name another"
@@ -222,11 +235,7 @@ static int write_result(const abx_result *result, const struct run_options *o)
 
     if (abx_result_json(result, &text, &err) != ABX_OK)
         return cli_fail(err);
-    struct stat st;
-    int r = fstat(o->result_fd, &st) < 0 ? -errno : 0;
-    if (r == 0 && S_ISREG(st.st_mode) && named_descriptor(o->result_path) < 0 &&
-        ftruncate(o->result_fd, 0) < 0)
-        r = -errno;
+    int r = empty_result(o) < 0 ? -errno : 0;
     if (r == 0)
         r = io_write_all(o->result_fd, text, strlen(text));
     abx_free(text);

@@ -101,6 +101,16 @@ assert p.stdout.read() == b"" and p.wait() == 0
 PY
 }
 
+@test "--stdin that cannot be read is an error, not the end of the lines" {
+    run abx check --stdin <"$W"
+    [ "$status" -eq 125 ]
+    [[ $output == "agentbox: read the standard input: Is a directory"*hint:* ]]
+    run abx check --stdin <&-
+    [ "$status" -eq 125 ]
+    run abx check --stdin </dev/null
+    [[ $status -eq 0 && -z $output ]]
+}
+
 @test "misuse: nothing, or two things, to check" {
     local args
     for args in '' '-c ls -- ls' '-c ls --stdin' '--stdin ls' '--nonsense' '--config a --no-config ls'; do

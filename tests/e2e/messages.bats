@@ -55,6 +55,11 @@ ends() {
     says "--set 'network.mode': not KEY=VALUE" '`agentbox help keys`' run --set network.mode -- true
     says "--set '=x': not KEY=VALUE" '`agentbox help keys`' proxy --set =x
     says "set 'network.mode' to 'open'" 'use filtered' run --set network.mode=open -- true
+    says "set 'filesystem.rw' to '': not a path" 'name a file or directory' run --set filesystem.rw= -- true
+    says "set 'network.allowedDomains' to 'localhost'" '' run --set network.allowedDomains=localhost -- true
+    says "a rule of classifier.rules is not JSON" 'for example' check --set classifier.rules=x -- true
+    says "set 'network.deniedDomains' to '*'" '' proxy --set 'network.deniedDomains=*'
+    says "set the time limit: out of range" '50000 days' run --timeout 100000d -- true
     says "--deny-domain: set 'network.deniedDomains' to '*'" '' proxy --deny-domain '*'
     says "--max-connections '0': not a number from 1 to 10000" '`agentbox bridge --help`' bridge --max-connections 0 . 127.0.0.1:1
 }
@@ -108,6 +113,8 @@ ends() {
     says "read configuration '/nowhere/c': No such file" 'is the name right?' import /nowhere/c
     says "working directory '/nowhere': No such file" 'name a directory that is there' plan -C /nowhere
     says "enter the working directory '/nowhere': No such file" 'name a directory that is there' init -C /nowhere --yes
+    says "enter the working directory '/nowhere': No such file" 'name a directory that is there' check -C /nowhere -c ls
+    says "enter the working directory '/nowhere': No such file" 'name a directory that is there' config show -C /nowhere
     says "make a command: there is no program name" 'the first word' run -- ''
     says "make a command: the shell text is empty" 'write what the shell' check -c ''
     says "explain 'read': of what?" 'name a file' why read ''
@@ -138,6 +145,8 @@ ends() {
     says "option --rw is not known" '--rw is an option of `agentbox run`; `agentbox proxy --help` lists those of `proxy`' proxy --rw x
     says "option --format is not known" '--format is an option of `agentbox run`; for `doctor` use --json' doctor --format json
     says "option --ro-bind is not known" 'did you mean --ro?' run --ro-bind / / -- true
+    says "option --net is not known" 'did you mean --network?' run --net=host -- true
+    says "option --volume is not known" 'did you mean --rw?' run --volume a:b -- true
     says "option --nothing-like-it is not known" '`agentbox log --help` lists the options' log --nothing-like-it
     says "option -o is not known" '`agentbox run --help` lists the options' run -o x -- true
     says "unknown key 'network'" 'it is a group: write network.KEY;' run --set network=blocked -- true
@@ -190,6 +199,13 @@ ends() {
     says "--result '-': not a file" "the command's own output goes there" run --result - -- true
     [ ! -e "$W/-" ]
     says "write the result to '/dev/full': No space" 'is there room' run --result /dev/full -- true
+}
+
+@test "the result of an earlier run is not taken for that of one which does not start" {
+    program run --result "$W/r" -- true
+    grep -q '"exitCode":0' "$W/r"
+    ends 127 "execute 'no-such-program'" 'is it installed' run --result "$W/r" -- no-such-program
+    [ ! -s "$W/r" ]
 }
 
 @test "a working directory that is not made writable is told with the reason, and --rw allows it" {
