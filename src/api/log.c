@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -86,9 +85,7 @@ static int append_rotating(int dir, const struct buf *lines)
 
 static const char *const *find_states(struct arena *arena)
 {
-    const char *home = getenv("HOME");
-
-    return state_directories(arena, home && home[0] == '/' ? home : NULL);
+    return state_directories(arena, configfiles_home(arena));
 }
 
 static void append_state(const struct buf *lines)

@@ -218,8 +218,7 @@ int32_t abx_probe(int32_t refresh, abx_report **ret_report, abx_error **err)
     if (!ret_report)
         return err_new(err, ABX_E_INVALID, "probe: no place for the report");
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    const char *home = getenv("HOME");
-    const char *const *dirs = state_directories(&arena, home && home[0] == '/' ? home : NULL);
+    const char *const *dirs = state_directories(&arena, configfiles_home(&arena));
     if (!dirs)
         return err_nomem(err);
     image_init(&image, NULL);

@@ -282,6 +282,18 @@ assert b["cwd"] == sys.argv[2]' "$O/f" "$W"
     [ ! -e "$H/else" ]
 }
 
+@test "without HOME the log is in the home of the account, where it is looked for with HOME" {
+    need_root "needs a user database of its own"
+    local id=0
+    ! is_other || id=$USER_ID
+    echo "someone:x:$id:$id::$H:/bin/sh" >"$X/passwd"
+    chmod 644 "$X/passwd"
+    (cd "$W" && unshare -m sh -c 'mount --bind "$0" /etc/passwd && exec "$@"' "$X/passwd" "${AS[@]}" env -u HOME \
+        "$BOX" run -- "$PAYLOAD" write "$O/f" x 3>&-) || :
+    [ "$(grep -c "file-write $O/f" "$H/.local/state/agentbox/log/violations.jsonl")" -eq 1 ]
+    expect "$(as_who "$BOX" log | grep -c "file-write $O/f")" 1
+}
+
 @test "a log that is full becomes the old one, and one that is not ours is left alone" {
     local log=$H/.local/state/agentbox/log/violations.jsonl
     report -- "$PAYLOAD" write "$O/f" x >/dev/null
