@@ -264,10 +264,32 @@ static int trust(const char *cwd)
     return code;
 }
 
+/* What to type now, from here: where the project is elsewhere, or its file has another name. */
+static void put_next(struct buf *b, const struct init *i, const char *name)
+{
+    _buf_ struct buf words = { .limit = (size_t)1 << 16 };
+    const char *agent = i->given[QUESTION_AGENT];
+
+    (void)buf_puts(&words, i->cwd ? " -C " : "");
+    if (i->cwd)
+        (void)str_word(&words, i->cwd);
+    if (i->output && !words.failed) {
+        (void)buf_printf(b, "  agentbox config trust%s ", words.data);
+        (void)str_word(b, name);
+        (void)buf_puts(b, "\n");
+        (void)buf_puts(&words, " --config ");
+        (void)str_word(&words, name);
+    }
+    if (words.failed)
+        b->failed = words.failed;
+    (void)buf_printf(b, "  agentbox run%s -- %s\n  agentbox plan%s        what that enforces\n",
+                     words.data, answer_is_none(agent) ? "make test" : agent, words.data);
+}
+
 static int finish(const struct init *i)
 {
     _buf_ struct buf b = { .limit = (size_t)1 << 20 };
-    const char *agent = i->given[QUESTION_AGENT], *name = NULL;
+    const char *name = NULL;
 
     write_text(&b, i);
     if (b.failed)
@@ -281,10 +303,11 @@ static int finish(const struct init *i)
         return code;
     if (i->json)
         return config_print_written(name, !i->output);
-    (void)printf("wrote %s%s\n%snext:\n  agentbox run -- %s\n  agentbox plan        "
-                 "what that enforces\n",
-                 name, i->output ? "" : ", trusted as it reads now", b.data,
-                 answer_is_none(agent) ? "make test" : agent);
+    (void)buf_puts(&b, "next:\n");
+    put_next(&b, i, name);
+    if (b.failed)
+        return cli_misuse(NULL, "out of memory");
+    (void)printf("wrote %s%s\n%s", name, i->output ? "" : ", trusted as it reads now", b.data);
     return 0;
 }
 

@@ -112,3 +112,24 @@ assert values == ["a\"b", "}//x", "\\d"], values'
     [ "$status" -ne 0 ]
     [ ! -e "$W/.agentbox.jsonc" ]
 }
+
+@test "what it says to type next works from there: another directory, another file" {
+    local line
+    mkdir "$W/my project"
+    own "$W"
+    run abx init -C 'my project' --agent none --allow none --exclude .env
+    [[ $output == *"  agentbox run -C 'my project' -- make test"$'\n'"  agentbox plan -C 'my project' "* ]]
+    run abx init -C 'my project' -o other.jsonc --agent none --allow example.com --exclude none
+    [[ $output == *"wrote other.jsonc"* && $output != *trusted* ]]
+    mkdir "$X/bin"
+    ln -s "$BOX" "$X/bin/agentbox"
+    chmod 755 "$X" "$X/bin"
+    printf 'test:\n\techo ran >made\n' >"$W/my project/Makefile"
+    own "$W"
+    grep '^  agentbox' <<<"$output" | sed 's/        what.*//' >"$X/next"
+    [ "$(wc -l <"$X/next")" -eq 3 ]
+    while IFS= read -r line; do
+        (cd "$W" && as_who env PATH="$X/bin:/usr/bin:/bin" sh -ec "$line" 3>&- </dev/null)
+    done <"$X/next"
+    [ -e "$W/my project/made" ]
+}
