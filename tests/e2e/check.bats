@@ -105,8 +105,6 @@ PY
     run abx check --stdin <"$W"
     [ "$status" -eq 125 ]
     [[ $output == "agentbox: read the standard input: Is a directory"*hint:* ]]
-    run abx check --stdin <&-
-    [ "$status" -eq 125 ]
     run abx check --stdin </dev/null
     [[ $status -eq 0 && -z $output ]]
 }

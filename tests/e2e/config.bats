@@ -122,9 +122,6 @@ with_etc() {
     put "$W/other.json" "$final"
     run abx config validate other.json
     [ "$status" -eq 1 ]
-    put "$W/other.json" "$lower"
-    run abx config validate other.json
-    [ "$status" -eq 1 ]
     global "$lower"
     run abx config validate "$H/.config/agentbox/config.json"
     echo "$output"
