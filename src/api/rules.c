@@ -116,7 +116,7 @@ static int32_t collect_overrides(struct collection *c, abx_error **err)
 {
     for (size_t i = 0; i < c->layers->count; i++) {
         const struct settings_entry *e = c->layers->entries[i];
-        struct rule_override o = { .trusted = e->origin < ORIGIN_PROJECT };
+        struct rule_override o = { .trusted = e->origin < ORIGIN_PROJECT, .source = e->source };
 
         if (e->key != KEY_CLASS_OVERRIDES)
             continue;

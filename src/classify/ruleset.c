@@ -7,6 +7,7 @@
  */
 #include "classify/ruleset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,37 @@ bool rule_info(size_t i, struct rule_info *ret)
 
 /* ---- what the configuration says ---- */
 
+/* "FILE:LINE:COLUMN: " where that is known. */
+static int32_t refuse_override(const struct rule_override *o, const char *what, const char *hint,
+                               abx_error **err)
+{
+    int32_t code = err_new(err, ABX_E_CONFIG, "%s%s%s", o->source ? o->source : "",
+                           o->source ? ": " : "", what);
+
+    err_subject(err, "classifier.overrides");
+    err_hint(err, "%s", hint);
+    return code;
+}
+
+static int32_t refuse_unknown(const struct rule_override *o, abx_error **err)
+{
+    const char *names[RULE_COUNT + 1];
+    char what[160], hint[160];
+
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        names[i] = builtin_rules[i].name;
+    names[RULE_COUNT] = NULL;
+    const char *near = str_nearest(o->rule, names);
+    (void)snprintf(what, sizeof what, "there is no rule '%.100s'", o->rule);
+    (void)snprintf(hint, sizeof hint, near ? "did you mean '%s'?" : "`agentbox rules` lists them",
+                   near);
+    return refuse_override(o, what, hint, err);
+}
+
 static int32_t apply_override(struct ruleset *r, const struct rule_override *o, abx_error **err)
 {
+    char what[160];
+
     if (strcmp(o->rule, RULE_CHAIN_ALLOW) == 0) {
         r->chain_allow = o->decision;
         return ABX_OK;
@@ -66,18 +96,31 @@ static int32_t apply_override(struct ruleset *r, const struct rule_override *o, 
         bool forbids = builtin_rules[i].decision == DECISION_FORBIDDEN ||
                        r->decisions[i] == DECISION_FORBIDDEN; /* by an earlier override */
 
-        if (forbids && o->decision < DECISION_FORBIDDEN && !o->trusted) {
-            err_new(err, ABX_E_CONFIG, "rule '%s' forbids and cannot be lowered here", o->rule);
-            err_hint(err, "only the user's own configuration can do that");
-            return ABX_E_CONFIG;
-        }
+        (void)snprintf(what, sizeof what, "rule '%s' forbids and cannot be lowered here", o->rule);
+        if (forbids && o->decision < DECISION_FORBIDDEN && !o->trusted)
+            return refuse_override(o, what, "only the user's own configuration can do that", err);
         r->decisions[i] = o->decision;
         r->overridden[i] = true;
         return ABX_OK;
     }
-    err_new(err, ABX_E_CONFIG, "there is no rule '%s'", o->rule);
-    err_hint(err, "'agentbox rules' lists them");
-    return ABX_E_CONFIG;
+    return refuse_unknown(o, err);
+}
+
+/* All that is wrong with them at once. */
+static int32_t apply_overrides(struct ruleset *r, const struct ruleset_config *config,
+                               abx_error **err)
+{
+    int32_t code = ABX_OK;
+
+    for (size_t i = 0; i < config->override_count; i++) {
+        abx_error *one = NULL;
+        int32_t this = apply_override(r, &config->overrides[i], err ? &one : NULL);
+
+        code = code == ABX_OK ? this : code;
+        if (one)
+            err_append(err, one);
+    }
+    return code;
 }
 
 static const char *copy(struct ruleset *r, const char *text)
@@ -150,10 +193,8 @@ static int32_t fill(struct ruleset *r, const struct ruleset_config *config, abx_
     for (size_t i = 0; i < RULE_COUNT; i++)
         r->decisions[i] = builtin_rules[i].decision;
     r->chain_allow = DECISION_ALLOW;
-    for (size_t i = 0; i < config->override_count; i++) {
-        if ((e = apply_override(r, &config->overrides[i], err)) != ABX_OK)
-            return e;
-    }
+    if ((e = apply_overrides(r, config, err)) != ABX_OK)
+        return e;
     if ((e = copy_custom(r, config, err)) != ABX_OK)
         return e;
     r->protected = arena_alloc(&r->arena, builtin + config->protected_count, sizeof(*r->protected));

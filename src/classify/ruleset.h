@@ -30,6 +30,7 @@ struct rule_override {
     const char *rule; /* a name of rules.def, or RULE_CHAIN_ALLOW */
     enum decision decision;
     bool trusted; /* from the user's or the system's own config: may also lower a forbidden rule */
+    const char *source; /* where it stands, for people; NULL: not known */
 };
 
 /* Relative to the project, at any depth; a pattern that ends in / and a star covers all below. */

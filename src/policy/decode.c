@@ -118,8 +118,8 @@ static const char *type_hint(const struct doc_node *node, const char *wanted)
         return "put it into brackets: [ ... ]";
     if (node->type == DOC_NULL && node->text && str_eq(node->text, "~"))
         return "quote '~' to mean the home directory";
-    if (node->type < DOC_LIST && str_eq(wanted, "a text"))
-        return "put it into double quotes";
+    if (str_eq(wanted, "a text"))
+        return node->type < DOC_LIST ? "put it into double quotes" : "write one text, in quotes";
     return NULL;
 }
 
@@ -317,11 +317,12 @@ static void decode_map_member(struct decoder *d, const struct doc_node *member,
     bool command = row->type == SETTINGS_COMMANDS, text = member->type == DOC_STRING;
 
     if (!member->key[0])
-        problems_add(&d->problems, member->key_place, row->name, NULL, "an empty name in '%s'",
-                     row->name);
+        problems_add(&d->problems, member->key_place, row->name, "give it one, or take it away",
+                     "an empty name in '%s'", row->name);
     else if (strchr(member->key, '='))
-        problems_add(&d->problems, member->key_place, row->name, NULL,
-                     "a name in '%s' holds '=': '%.256s'", row->name, member->key);
+        problems_add(&d->problems, member->key_place, row->name,
+                     "no name has one; the value follows", "a name in '%s' holds '=': '%.256s'",
+                     row->name, member->key);
     else if (command && text && (str_eq(member->text, "true") || str_eq(member->text, "false")))
         problems_add(&d->problems, member->place, row->name, "write true or false, without quotes",
                      "the rule of '%.256s' in '%s' is a text that reads %s", member->key, row->name,

@@ -40,7 +40,7 @@ static bool is_digits(const char *s, size_t len)
 static bool check_label(const char *s, size_t len, struct domain_fault *fault)
 {
     if (len == 0)
-        return refuse(fault, "a label of the name is empty", NULL);
+        return refuse(fault, "a label of the name is empty", "for example example.com");
     if (len > LABEL_MAX)
         return refuse(fault, "a label of the name has more than 63 characters", NULL);
     if (s[0] == '-' || s[len - 1] == '-')

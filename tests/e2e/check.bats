@@ -191,6 +191,19 @@ PY
     [ "$status" -eq 125 ]
 }
 
+@test "overrides of rules that are not there: all of them, each with its place and the nearest name" {
+    user_config '{ "classifier": { "overrides": { "git-wirte": "allow",
+  "no-such-rule-at-all": "forbidden" } } }'
+    run abx config validate
+    [ "$status" -eq 1 ]
+    [[ $output == *"config.json:1:47: there is no rule 'git-wirte'"*"hint: did you mean 'git-write'?"*"config.json:2:26: there is no rule 'no-such-rule-at-all'"*"hint: "*"agentbox rules"* ]]
+    user_config '{}'
+    project '{ "classifier": { "overrides": { "recursive-delete-root": "allow" } } }'
+    abx config trust "$W/.agentbox.json" || :
+    run abx check -- ls
+    [[ $status -eq 125 && $output == *"$W/.agentbox.json:1:59: rule 'recursive-delete-root' forbids and cannot be lowered here"* ]]
+}
+
 @test "--set counts as it does for a run" {
     run abx check --set 'classifier.rules={"pattern": "deploy *", "decision": "escalated"}' -- deploy now
     [ "$status" -eq 1 ]
