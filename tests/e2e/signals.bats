@@ -316,6 +316,7 @@ queued() {
     kill -HUP "$BOX"
     box_end
     [ "$status" -eq 7 ]
+    rm "$W/ran"
     nothing_left
 }
 
