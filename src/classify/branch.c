@@ -101,7 +101,7 @@ static bool loop_pass(struct walker *w, const struct shell_command *command,
 {
     const struct shell_list *lists[] = { command->first, command->second };
     size_t mark = scope_mark(w->scope);
-    struct jump *jump = walk_jump_begin(w, true);
+    struct jump *jump = walk_jump_begin(w, JUMP_LOOP);
     bool ok = jump && walk_step(w);
 
     if (!jump)

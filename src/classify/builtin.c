@@ -105,6 +105,19 @@ bool assign_array(struct walker *w, const struct shell_word *word)
     return true;
 }
 
+/* Variables that the shell itself has made readonly. */
+static bool name_is_readonly(const char *name)
+{
+    static const char *const names[] = { "BASHOPTS", "BASH_VERSINFO", "EUID",
+                                         "PPID",     "SHELLOPTS",     "UID" };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_eq(name, names[i]))
+            return true;
+    }
+    return false;
+}
+
 bool assign_word(struct walker *w, const struct context *cx, const struct shell_word *word,
                  bool keep, struct assignment *ret)
 {
@@ -115,6 +128,9 @@ bool assign_word(struct walker *w, const struct context *cx, const struct shell_
     if (!symbol)
         return walk_fail(w, WALK_NOMEM, "no memory", NULL);
     *ret = (struct assignment){ .name = symbol->name };
+    if ((indexed || (symbol->flags & SYMBOL_READONLY) || name_is_readonly(symbol->name)) &&
+        !walk_may_fail(w))
+        return false;
     if (indexed && !expand_visit(w, cx, word))
         return false;
     if (indexed) {
@@ -210,6 +226,7 @@ static bool local_save(struct walker *w, struct symbol *symbol)
 
 struct declare {
     bool exports, locals, unsets;
+    bool refers; /* -n makes a reference */
     uint32_t flags;
     bool functions, prints;
 };
@@ -227,7 +244,7 @@ static void declare_option(struct walker *w, struct declare *d, const char *opti
             d->flags |= SYMBOL_READONLY;
         if (strchr("iulcA", *option))
             d->flags |= SYMBOL_ODD;
-        if (*option == 'n' && d->locals)
+        if (*option == 'n' && d->refers)
             w->scope->poisoned = true; /* a reference: any name may be another one */
     }
 }
@@ -263,6 +280,21 @@ static bool declare_one(struct walker *w, const struct declare *d, const struct 
     return true;
 }
 
+/* readonly -f, declare -rf: from now on these cannot be defined anew. */
+static bool fix_functions(struct walker *w, const struct word *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct symbol *symbol = scope_intern(w->scope, names[i].text, names[i].len);
+
+        if (!symbol)
+            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+        symbol->is_fixed = true;
+        if (names[i].flags & WORD_UNKNOWN)
+            scope_forget_all(w->scope);
+    }
+    return true;
+}
+
 /* declare, typeset, local, export, readonly. */
 static bool builtin_declare(struct walker *w, const struct word *words, size_t count)
 {
@@ -271,12 +303,17 @@ static bool builtin_declare(struct walker *w, const struct word *words, size_t c
     struct declare d = { .exports = is_export, .locals = !is_export && !is_readonly };
     size_t i = 1;
 
+    d.refers = !is_export && !is_readonly;
     d.unsets = is_local || (d.locals && w->frame);
     d.flags = is_readonly ? SYMBOL_READONLY : 0;
     for (; i < count && (words[i].text[0] == '-' || words[i].text[0] == '+'); i++)
         declare_option(w, &d, words[i].text);
-    if (d.functions || d.prints)
+    if (d.functions)
+        return !(d.flags & SYMBOL_READONLY) || fix_functions(w, words + i, count - i);
+    if (d.prints)
         return true;
+    if (is_local && !w->frame) /* no function: it fails, but not in every shell */
+        return builtin_read(w, words, count);
     for (; i < count; i++) {
         if (!declare_one(w, &d, &words[i]))
             return false;
@@ -426,6 +463,35 @@ static bool builtin_alias(struct walker *w, const struct word *words, size_t cou
     return true;
 }
 
+/* hash -p PROGRAM NAME…; zsh: hash NAME=PROGRAM. */
+static bool builtin_hash(struct walker *w, const struct word *words, size_t count)
+{
+    bool binds = false;
+
+    for (size_t i = 1; i < count; i++) {
+        size_t len = strcspn(words[i].text, "=");
+        struct symbol *symbol;
+
+        binds |= words[i].text[0] == '-' && strchr(words[i].text, 'p');
+        if (!binds && !words[i].text[len])
+            continue;
+        symbol = scope_intern(w->scope, words[i].text, len);
+        if (!symbol)
+            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+        symbol->is_rebound = true;
+    }
+    return true;
+}
+
+/* Patterns without a match are errors from now on: any command may be skipped. */
+static bool builtin_shopt(struct walker *w, const struct word *words, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        w->scope->poisoned |= str_eq(words[i].text, "failglob") ||
+                              (words[i].flags & WORD_UNKNOWN) != 0;
+    return true;
+}
+
 static const struct builtin_row { /* sorted */
     const char *name;
     bool (*apply)(struct walker *w, const struct word *words, size_t count);
@@ -440,6 +506,7 @@ static const struct builtin_row { /* sorted */
     { "eval",      builtin_eval },
     { "export",    builtin_declare },
     { "getopts",   builtin_read },
+    { "hash",      builtin_hash },
     { "let",       builtin_let },
     { "local",     builtin_declare },
     { "mapfile",   builtin_read },
@@ -452,6 +519,7 @@ static const struct builtin_row { /* sorted */
     { "return",    builtin_return },
     { "set",       builtin_set },
     { "shift",     builtin_shift },
+    { "shopt",     builtin_shopt },
     { "source",    builtin_eval },
     { "trap",      builtin_trap },
     { "typeset",   builtin_declare },
@@ -507,7 +575,7 @@ bool builtin_apply(struct walker *w, const struct call *call)
     while (count > 1 && (str_eq(words[0].text, "command") || str_eq(words[0].text, "builtin"))) {
         words++;
         count--;
-        if (str_eq(words[0].text, "-p") && count > 1) {
+        while (count > 1 && (str_eq(words[0].text, "-p") || str_eq(words[0].text, "--"))) {
             words++;
             count--;
         }

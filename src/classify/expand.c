@@ -296,7 +296,7 @@ static bool field_arith(struct field *f, const struct shell_part *part)
         return false;
     if (text_is_number(word->raw, word->raw_len))
         return field_text(f, word->raw, word->raw_len, true);
-    return field_hole(f, true, NULL);
+    return walk_may_fail(f->w) && field_hole(f, true, NULL);
 }
 
 static bool field_array(struct field *f, const struct shell_part *part)

@@ -39,7 +39,7 @@ bool function_define(struct walker *w, const struct shell_command *command)
     }
     w->functions[w->function_count++] = function;
     function->definition = command;
-    if (w->unsure > 0) {
+    if (w->unsure > 0 || symbol->is_fixed || walk_is_skipped(w)) {
         function->next = symbol->functions;
     } else {
         symbol->function_epoch = w->scope->definitions.value.epoch;
@@ -151,7 +151,7 @@ static bool function_enter(struct walker *w, struct symbol *symbol, struct funct
               (struct value){ .kind = general ? VALUE_UNKNOWN : VALUE_LIST,
                               .count = general ? 0 : (uint32_t)(call->count - 1),
                               .items = call->words + 1 });
-    jump = walk_jump_begin(w, false);
+    jump = walk_jump_begin(w, JUMP_FUNCTION);
     ok = jump && frame_assigns(w, frame, call) &&
          walk_command(w, function->definition->body, &inner);
     symbol->active--;
@@ -260,6 +260,23 @@ static bool alias_walk(struct walker *w, const struct alias *alias,
     return ok;
 }
 
+/* It ends in a blank: the shell looks at the next word, too, and there is such an alias. */
+static bool alias_goes_on(const struct walker *w, const struct alias *alias,
+                          const struct call *call)
+{
+    char last = alias->text.len > 0 ? alias->text.text[alias->text.len - 1] : '\0';
+
+    if (last != ' ' && last != '\t')
+        return false;
+    for (size_t i = 1; i < call->count; i++) {
+        const struct symbol *symbol = scope_find(w->scope, call->words[i].text, call->words[i].len);
+
+        if (symbol && symbol->aliases)
+            return true;
+    }
+    return false;
+}
+
 bool alias_call(struct walker *w, struct symbol *symbol, const struct call *call,
                 const struct shell_command *command, const struct context *cx)
 {
@@ -267,23 +284,11 @@ bool alias_call(struct walker *w, struct symbol *symbol, const struct call *call
 
     symbol->in_alias = true;
     for (const struct alias *alias = symbol->aliases; ok && alias; alias = alias->next) {
-        static const char hole[] = { WORD_HOLE, '\0' };
-        struct word *words;
-        struct call *unknown;
-
-        if (!(alias->text.flags & WORD_UNKNOWN)) {
+        if (!(alias->text.flags & WORD_UNKNOWN) && !alias_goes_on(w, alias, call)) {
             ok = alias_walk(w, alias, command, cx);
             continue;
         }
-        words = walk_alloc(w, call->count, sizeof(*words));
-        unknown = walk_alloc(w, 1, sizeof(*unknown));
-        if (!words || !unknown)
-            return false;
-        memcpy(words, call->words, call->count * sizeof(*words));
-        words[0] = (struct word){ .text = hole, .len = 1, .flags = WORD_UNKNOWN | WORD_SPLITS };
-        *unknown = *call;
-        unknown->words = words;
-        ok = walk_visit_call(w, unknown);
+        ok = walk_visit_unknown(w, call);
         scope_forget_all(w->scope);
     }
     symbol->in_alias = false;

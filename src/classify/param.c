@@ -340,7 +340,7 @@ static bool param_slice(struct field *f, const struct shell_param *param, struct
     struct word piece;
 
     if (!expand_arith(f->w, f->cx, param->operand) || !parse_slice(param->operand, &from, &count))
-        return f->w->result == WALK_OK && field_unknown(f, use);
+        return f->w->result == WALK_OK && walk_may_fail(f->w) && field_unknown(f, use);
     if (use.list && value.kind == VALUE_LIST && list_is_exact(value)) {
         if (!shell_name_byte(param->name[0]))
             from = from > 0 ? from - 1 : SIZE_MAX; /* ${@:0} has $0 */
@@ -435,7 +435,7 @@ bool field_param(struct field *f, const struct shell_param *param, bool quoted)
         return walk_fail(f->w, WALK_UNREADABLE, "a value that is expanded again", param->name);
     if (param->indirect || (param->length && param->op != PARAM_PLAIN))
         return (!param->operand || expand_visit(f->w, f->cx, param->operand)) &&
-               field_hole(f, false, NULL);
+               walk_may_fail(f->w) && field_hole(f, false, NULL);
     if (param->length)
         return param_length(f, value, use.list);
     switch ((enum param_op)param->op) {

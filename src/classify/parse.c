@@ -394,7 +394,8 @@ const struct shell_list *shell_parse_list(struct shell_reader *r, bool may_be_em
         size_t behind = r->last_end;
         bool goes_on = list_goes_on(r, item);
 
-        if (list == r->shell->whole && memchr(r->text + behind, '\n', r->token_begin - behind))
+        item->ends_line = memchr(r->text + behind, '\n', r->token_begin - behind) != NULL;
+        if (list == r->shell->whole && item->ends_line)
             r->shell->last_line = item;
         if (!goes_on)
             break;

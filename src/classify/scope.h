@@ -63,6 +63,8 @@ struct symbol {
     uint32_t function_epoch; /* while it is the scope's, the name is one of these functions */
     uint32_t active;         /* calls of it being walked */
     const struct shell_command *again; /* … and the first place in it that calls it again */
+    bool is_fixed;                     /* readonly -f: another definition fails */
+    bool is_rebound;                   /* hash -p: another program than the name says */
     struct alias *aliases;
     bool in_alias;
     bool listed; /* among the exports */

@@ -138,6 +138,7 @@ struct shell_item { /* a pipeline, and what stands behind it */
     struct shell_command *pipeline;
     enum shell_next op;
     bool negated;
+    bool ends_line; /* a newline stands behind it */
 };
 
 struct shell_list {

@@ -99,6 +99,21 @@ static bool simple_assigns(struct walker *w, const struct shell_command *command
     return true;
 }
 
+bool walk_visit_unknown(struct walker *w, const struct call *call)
+{
+    static const char hole[] = { WORD_HOLE, '\0' };
+    struct word *words = walk_alloc(w, call->count, sizeof(*words));
+    struct call *unknown = walk_alloc(w, 1, sizeof(*unknown));
+
+    if (!words || !unknown)
+        return false;
+    memcpy(words, call->words, call->count * sizeof(*words));
+    words[0] = (struct word){ .text = hole, .len = 1, .flags = WORD_UNKNOWN | WORD_SPLITS };
+    *unknown = *call;
+    unknown->words = words;
+    return walk_visit_call(w, unknown);
+}
+
 /* The alias or function of that name, if there is one; then whether the name may be a program. */
 static bool simple_resolve(struct walker *w, const struct shell_command *command,
                            const struct call *call, const struct context *cx, bool *ret_program)
@@ -108,6 +123,8 @@ static bool simple_resolve(struct walker *w, const struct shell_command *command
     *ret_program = true;
     if (call->count > 0 && w->scope->root && !(call->words[0].flags & WORD_UNKNOWN))
         symbol = scope_find(w->scope, call->words[0].text, call->words[0].len);
+    if (symbol && symbol->is_rebound && !walk_visit_unknown(w, call))
+        return false;
     if (!symbol || (!symbol->functions && !symbol->aliases))
         return true;
     if (symbol->aliases && !symbol->in_alias && (command->words->flags & SHELL_WORD_PLAIN) &&
@@ -154,11 +171,14 @@ static bool walk_simple(struct walker *w, const struct shell_command *command,
 bool walk_subshell(struct walker *w, const struct shell_list *list, const struct context *cx)
 {
     size_t mark = scope_mark(w->scope);
+    struct jump *jump = w->jump; /* nothing in it leads out of the process */
     bool ok;
 
+    w->jump = NULL;
     w->unsure++;
     ok = walk_list(w, list, cx);
     w->unsure--;
+    w->jump = jump;
     scope_rollback(w->scope, mark);
     return ok;
 }
@@ -358,21 +378,24 @@ static bool walk_background(struct walker *w, const struct shell_item *first,
 {
     struct context inner = *cx;
     size_t mark = scope_mark(w->scope);
+    struct jump *jump = w->jump;
     bool ok;
 
     inner.flags |= CALL_BACKGROUND;
+    w->jump = NULL;
     w->unsure++;
     ok = walk_chain(w, first, end, &inner);
     w->unsure--;
+    w->jump = jump;
     scope_rollback(w->scope, mark);
     return ok;
 }
 
-bool walk_list(struct walker *w, const struct shell_list *list, const struct context *cx)
+/* The pipelines of a list, up to end. */
+static bool walk_items(struct walker *w, const struct shell_item *first,
+                       const struct shell_item *end, const struct context *cx)
 {
-    const struct shell_item *first = list->items;
-
-    while (first) {
+    while (first != end) {
         const struct shell_item *last = first;
         bool ok;
 
@@ -383,6 +406,33 @@ bool walk_list(struct walker *w, const struct shell_list *list, const struct con
         if (!ok)
             return false;
         first = last->next;
+    }
+    return true;
+}
+
+bool walk_list(struct walker *w, const struct shell_list *list, const struct context *cx)
+{
+    return walk_items(w, list->items, NULL, cx);
+}
+
+/* The list that is a text: its lines, one by one. */
+static bool walk_lines(struct walker *w, const struct shell_list *list, const struct context *cx)
+{
+    const struct shell_item *first = list->items, *end;
+
+    for (; first; first = end) {
+        struct jump *line = walk_jump_begin(w, JUMP_LINE);
+
+        for (end = first; end->next; end = end->next) {
+            if (end->ends_line && end->op != NEXT_AND && end->op != NEXT_OR)
+                break;
+        }
+        end = end->next;
+        if (!line || !walk_items(w, first, end, cx))
+            return false;
+        if (line->taken)
+            (void)scope_merge(w->scope, line->mark);
+        (void)walk_jump_end(w, line);
     }
     return true;
 }
@@ -484,7 +534,7 @@ static void walk_all(struct walker *w, const struct shell_list *list, const stru
 
     if (!walk_begin(w, outer, &cx, &mark))
         return;
-    if (walk_list(w, list, &cx) && walk_step(w))
+    if (walk_lines(w, list, &cx) && walk_step(w))
         (void)function_rest(w, &cx);
     if (w->scope != &w->own)
         scope_rollback(w->scope, mark);

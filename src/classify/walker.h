@@ -44,11 +44,18 @@ struct frame { /* a function being walked */
     uint32_t flags;    /* of the context, at its start */
 };
 
-/* Where break, continue and return lead to, and what they would leave there. */
+enum jump_kind {
+    JUMP_LOOP,     /* left by break and continue */
+    JUMP_FUNCTION, /* … by return */
+    JUMP_LINE,     /* … by an error: the text goes on with the next line */
+};
+
+/* What can be left in the middle, and what that would leave there. */
 struct jump {
     struct jump *outer;
-    size_t mark; /* of the log, at the start of the loop or function */
-    bool is_loop, taken;
+    size_t mark; /* of the log, at its start */
+    enum jump_kind kind;
+    bool taken;
     struct taint {
         struct taint *next;
         struct symbol *symbol;
@@ -169,12 +176,18 @@ bool alias_call(struct walker *w, struct symbol *symbol, const struct call *call
                 const struct shell_command *command, const struct context *cx);
 bool walk_command(struct walker *w, const struct shell_command *command, const struct context *cx);
 bool walk_visit_call(struct walker *w, const struct call *call);
+/* The same call of a program that nobody knows. */
+bool walk_visit_unknown(struct walker *w, const struct call *call);
 /* What is known of the place goes into the call. */
 void walk_call_context(struct walker *w, struct call *call, const struct context *cx);
 bool walk_compound(struct walker *w, const struct shell_command *command, const struct context *cx);
-struct jump *walk_jump_begin(struct walker *w, bool is_loop);
+struct jump *walk_jump_begin(struct walker *w, enum jump_kind kind);
 bool walk_jump_end(struct walker *w, struct jump *jump); /* after the merge; something was lost */
 bool walk_jump_take(struct walker *w, bool loops, bool functions);
+/* Here an error may end the line: arithmetic that fails, a variable that cannot be set. */
+bool walk_may_fail(struct walker *w);
+/* What stands here may have been jumped over. */
+bool walk_is_skipped(const struct walker *w);
 bool walk_list_exits(const struct walker *w, const struct shell_list *list); /* it ends in exit */
 
 #endif
