@@ -324,6 +324,8 @@ void subject_init(struct subject *s, const struct call *call)
         end--;
     for (start = end; start > 0 && w->text[start - 1] != '/' && w->text[start - 1] != '\\';)
         start--;
+    if (start == 0 && end > 1 && w->text[0] == '=') /* zsh: the program of that name */
+        start++;
     for (size_t i = 0; i < ARRAY_LEN(suffixes) && end - start > 4; i++) {
         if (starts_ignoring_case(w->text + end - 4, suffixes[i], 4)) {
             end -= 4;

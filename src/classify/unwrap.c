@@ -73,6 +73,25 @@ bool inner_joined(const struct inner_sink *sink, const struct subject *s, const 
     return count > 0;
 }
 
+/* A hole wherever the mark stands in the word. */
+static void word_punch(const struct subject *s, struct word *word, const char *mark)
+{
+    char *text = arena_alloc(s->arena, word->len + 1, 1), *out = text;
+    size_t mark_len = strlen(mark);
+
+    for (const char *at = word->text; text && *at;) {
+        bool here = strncmp(at, mark, mark_len) == 0;
+
+        *out++ = here ? WORD_HOLE : *at;
+        at += here ? mark_len : 1;
+    }
+    if (text)
+        *out = '\0';
+    word->text = text ? text : "\x01";
+    word->len = strlen(word->text);
+    word->flags |= WORD_UNKNOWN;
+}
+
 const struct word *with_holes(const struct subject *s, const struct word *words, size_t count,
                               const char *mark)
 {
@@ -82,8 +101,8 @@ const struct word *with_holes(const struct subject *s, const struct word *words,
         return words;
     memcpy(copy, words, count * sizeof(*copy));
     for (size_t i = 0; i < count; i++) {
-        if (*mark && strcmp(copy[i].text, mark) == 0)
-            copy[i] = (struct word){ .text = "\x01", .len = 1, .flags = WORD_UNKNOWN };
+        if (*mark && strstr(copy[i].text, mark))
+            word_punch(s, &copy[i], mark);
     }
     return copy;
 }
@@ -224,10 +243,10 @@ UNWRAP(subcommand)
 {
     size_t at = skip_flags(s, w);
 
-    if (at >= s->count || !list_has("run exec x dlx stat record", s->args[at].text))
+    if (at >= s->count || !list_has("run exec x dlx stat record trace", s->args[at].text))
         return false;
     /* These run a script of the project by its name, not a program. */
-    if (list_has("npm pnpm yarn", s->name) && word_is(&s->args[at], "run"))
+    if (list_has("npm pnpm yarn bun", s->name) && word_is(&s->args[at], "run"))
         return false;
     struct subject rest = *s;
 
@@ -295,6 +314,34 @@ UNWRAP(joined)
     return inner_joined(sink, s, s->args + at, s->count - at, 0);
 }
 
+/* hyperfine 'make' 'make -j8': each operand is a text. */
+UNWRAP(each)
+{
+    struct flags f;
+    enum flag_kind kind;
+    bool found = false;
+
+    flags_init(&f, s->args, s->count, w->short_values, w->long_values);
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        if (kind == FLAG_OPERAND) {
+            inner_text(sink, s, f.word->text, 0);
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* guix shell gcc -- make: the command stands behind the dashes. */
+UNWRAP(dashed)
+{
+    size_t at = 0;
+
+    (void)w;
+    while (at < s->count && !word_is(&s->args[at], "--"))
+        at++;
+    return rest_is_command(s, sink, at, 0);
+}
+
 UNWRAP(trap)
 {
     size_t at = skip_flags(s, w);
@@ -310,6 +357,10 @@ UNWRAP(alias)
     bool found = false;
 
     (void)w;
+    if (args_have_short(s, "gs")) { /* zsh: for words in any place, for endings of names */
+        inner_text(sink, s, "\x01", 0);
+        return true;
+    }
     for (size_t i = 0; i < s->count; i++) {
         const char *value = strchr(s->args[i].text, '=');
 

@@ -79,5 +79,9 @@ UNWRAP(gdb);
 UNWRAP(source);
 UNWRAP(nothing);
 UNWRAP(subscript);
+UNWRAP(each);
+UNWRAP(dashed);
+UNWRAP(nix);
+UNWRAP(socat);
 
 #endif

@@ -33,15 +33,38 @@ UNWRAP(find)
     return found;
 }
 
+/* What is glued to -x, -X, --exec= or --exec-batch=: "" if nothing; NULL: another word. */
+static const char *fd_glued(const char *text)
+{
+    if (str_has_prefix(text, "--exec")) {
+        text += strlen("--exec");
+        text += str_has_prefix(text, "-batch") ? strlen("-batch") : 0;
+        return *text == '=' ? text + 1 : *text ? NULL : text;
+    }
+    const char *flag = text[0] == '-' && text[1] != '-' ? strpbrk(text, "xX") : NULL;
+
+    return flag && strcspn(text, "dEetScjo") > (size_t)(flag - text) ? flag + 1 : NULL;
+}
+
 UNWRAP(fd)
 {
     (void)w;
     for (size_t i = 0; i < s->count; i++) {
-        if (!list_has("-x -X --exec --exec-batch", s->args[i].text) || i + 1 >= s->count)
-            continue;
-        size_t rest = s->count - i - 1;
+        const char *glued = fd_glued(s->args[i].text);
+        size_t rest = s->count - i - 1 + (glued && *glued);
 
-        inner_words(sink, s, with_holes(s, s->args + i + 1, rest, "{}"), rest, INNER_FIND);
+        if (!glued || rest == 0)
+            continue;
+        struct word *words = arena_alloc(s->arena, rest, sizeof(*words));
+
+        if (!words) {
+            inner_text(sink, s, "\x01", INNER_FIND);
+            return true;
+        }
+        memcpy(words, s->args + s->count - rest, rest * sizeof(*words));
+        if (*glued)
+            words[0] = (struct word){ .text = glued, .len = strlen(glued) };
+        inner_words(sink, s, with_holes(s, words, rest, "{}"), rest, INNER_FIND);
         return true;
     }
     return false;
@@ -92,9 +115,16 @@ UNWRAP(parallel)
         ;
     for (end = f.next; end < s->count && !str_has_prefix(s->args[end].text, ":::"); end++)
         ;
-    if (end > f.next) /* as xargs does, and through a shell */
-        return inner_joined(sink, s, with_holes(s, s->args + f.next, end - f.next, "{}"),
-                            end - f.next, INNER_XARGS);
+    if (end > f.next) { /* as xargs does, and through a shell */
+        size_t count = end - f.next;
+        struct word *words = arena_alloc(s->arena, count + 1, sizeof(*words));
+
+        if (words) {
+            memcpy(words, with_holes(s, s->args + f.next, count, "{}"), count * sizeof(*words));
+            words[count] = (struct word){ .text = "\x01", .len = 1 };
+        }
+        return inner_joined(sink, s, words, words ? count + 1 : 0, INNER_XARGS);
+    }
     for (size_t i = end + 1; i < s->count; i++) /* the arguments are the commands */
         inner_text(sink, s, s->args[i].text, 0);
     if (end >= s->count)
@@ -247,6 +277,13 @@ static bool git_text_flags(const struct subject *s, const struct inner_sink *sin
         const char *text = args[i].text, *equals = strchr(text, '=');
         size_t n = equals ? (size_t)(equals - text) : args[i].len;
 
+        if (text[0] == '-' && text[1] != '-' && list_has(names, "-x") && strchr(text, 'x')) {
+            const char *glued = strchr(text, 'x') + 1; /* -yx TEXT, -xTEXT */
+
+            inner_text(sink, s, *glued || i + 1 == count ? glued : args[i + 1].text, 0);
+            found = true;
+            continue;
+        }
         if (text[0] != '-' || !git_flag_is(names, text, n))
             continue;
         if (equals || i + 1 < count) {
@@ -267,8 +304,9 @@ static bool git_verbs(const struct subject *s, const struct inner_sink *sink, co
     if (strcmp(verb, "submodule") == 0) {
         for (size_t i = 0; i + 1 < count; i++) {
             if (word_is(&rest[i], "foreach")) {
-                i += word_is(&rest[i + 1], "--recursive") || word_is(&rest[i + 1], "-q");
-                return inner_joined(sink, s, rest + i + 1, count - i - 1, 0);
+                for (i++; i < count && word_is_flag(&rest[i]);)
+                    i++;
+                return inner_joined(sink, s, rest + i, count - i, 0);
             }
         }
     }
@@ -316,6 +354,42 @@ UNWRAP(git)
 }
 
 /* ---- the others ---- */
+
+/* nix develop -c make test */
+UNWRAP(nix)
+{
+    (void)w;
+    for (size_t i = 0; i + 1 < s->count; i++) {
+        if (list_has("-c --command", s->args[i].text)) {
+            inner_words(sink, s, s->args + i + 1, s->count - i - 1, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* socat - EXEC:'ls -l',pty */
+UNWRAP(socat)
+{
+    static const char *const kinds[] = { "exec:", "system:", "shell:" };
+    bool found = false;
+
+    (void)w;
+    for (size_t i = 0; i < s->count; i++) {
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+            const char *text = s->args[i].text;
+            size_t len = strlen(kinds[k]);
+
+            if (strncasecmp(text, kinds[k], len) != 0)
+                continue;
+            char *command = arena_strndup(s->arena, text + len, strcspn(text + len, ","));
+
+            inner_text(sink, s, command ? command : "\x01", INNER_STDIN_PIPE);
+            found = true;
+        }
+    }
+    return found;
+}
 
 UNWRAP(ssh)
 {

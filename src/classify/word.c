@@ -262,14 +262,35 @@ static bool read_subscript(struct shell_reader *r, struct shell_word *word)
     return !blanks || shell_fail(r, "blanks in a subscript", begin);
 }
 
+/*
+ * What is in the ( ) behind a pattern selects files, to zsh: e:'text': runs the text for each, and
+ * +name the command. To bash it would be a pattern that nobody writes.
+ */
+static bool selects_by_running(const char *text, size_t len)
+{
+    if (memchr(text, '|', len))
+        return false;
+    for (size_t i = 0; i + 1 < len; i++) {
+        if (text[i] == '+' && shell_name_byte(text[i + 1]))
+            return true;
+        if (text[i] == 'e' && strchr("([{<:;,/%#^~'\"\\", text[i + 1]))
+            return true;
+    }
+    return false;
+}
+
 static bool read_pattern(struct shell_reader *r, struct shell_word *word)
 {
+    size_t begin = r->pos + 2;
+
     if (!shell_word_text(r, word, r->text + r->pos, 2, 0) || !shell_enter(r))
         return false;
     r->pos += 2;
     if (!shell_read_parts(r, word, PLACE_PATTERN, false))
         return false;
     shell_leave(r);
+    if (selects_by_running(r->text + begin, r->pos - begin))
+        return shell_fail(r, "a pattern that runs commands", begin);
     return shell_word_text(r, word, r->text + r->pos++, 1, 0);
 }
 
