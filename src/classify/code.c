@@ -2,7 +2,8 @@
 /*
  * Looks at inline code for words that show what it does. That is no analysis: code can hide, and
  * only the sandbox stops it then. It catches what is written plainly, and decoding that serves to
- * hide. awk and sed are languages of their own: in them only their ways to start a program count.
+ * hide. awk and sed are languages of their own (script.c): in them only their ways to start a
+ * program count.
  */
 #include "classify/code.h"
 
@@ -11,6 +12,7 @@
 
 #include "base/str.h"
 #include "classify/rules.h"
+#include "classify/script.h"
 
 /* Blank-separated pieces of text, case ignored. */
 #define RUNS                                                                                       \
@@ -45,6 +47,10 @@ static enum code_sight look_at(const struct subject *s, const char *code)
         return CODE_ACTS;
     if (strcmp(s->name, "osascript") == 0 && text_has(code, "do shell script"))
         return CODE_ACTS;
+    if (list_has("expect tclsh wish", s->name) &&
+        (bytes_have_word(code, strlen(code), "spawn") ||
+         bytes_have_word(code, strlen(code), "exec") || text_has(code, "open \"|")))
+        return CODE_ACTS;
     if (list_has("perl ruby php", s->name) &&
         (strchr(code, '`') || bytes_have_word(code, strlen(code), "system") ||
          bytes_have_word(code, strlen(code), "exec")))
@@ -52,65 +58,20 @@ static enum code_sight look_at(const struct subject *s, const char *code)
     return acts(code) ? CODE_ACTS : CODE_QUIET;
 }
 
-/* print | "sh", "date" | getline, system(…). Bars in strings are text, "||" is an operator. */
 static enum code_sight look_at_awk(const char *code)
 {
-    bool string = false, prints = false;
-
-    if (text_has_any(code, "system( /inet/ @load " SECRETS) || text_has(code, "> \"/") ||
-        text_has(code, ">\"/"))
-        return CODE_ACTS;
-    for (const char *at = code; *at; at++) {
-        if (*at == '\\' && at[1]) {
-            at++;
-        } else if (*at == '"') {
-            string = !string;
-        } else if (!string && strchr(";{}\n", *at)) {
-            prints = false;
-        } else if (!string && strncmp(at, "print", 5) == 0) {
-            prints = true;
-        } else if (!string && *at == '|') {
-            const char *next = at + 1 + strspn(at + 1, " &");
-
-            if (at[1] == '|')
-                at++;
-            else if (strncmp(next, "getline", 7) == 0 || (prints && *next != '/'))
-                return CODE_ACTS;
-        }
-    }
-    return CODE_QUIET;
+    return text_has_any(code, "system( /inet/ @load " SECRETS) || text_has(code, "> \"/") ||
+                   text_has(code, ">\"/") || script_awk_acts(code)
+               ? CODE_ACTS
+               : CODE_QUIET;
 }
 
-/* The e command, the e flag of s, and r or w of files that matter are not told from text easily. */
 static enum code_sight look_at_sed(const char *code)
 {
-    const char *at = code + strspn(code, " \t0123456789,$!");
-
-    if (text_has(code, "w /etc/") || text_has(code, "w /usr/") || text_has_any(code, SECRETS))
-        return CODE_ACTS;
-
-    if (*at == '/') { /* an address */
-        const char *end = strchr(at + 1, '/');
-
-        at = end ? end + 1 : at;
-    }
-    at += strspn(at, " \t{");
-    if (*at == 'e' && (at[1] == ' ' || at[1] == '\0' || at[1] == ';'))
-        return CODE_ACTS;
-    if (*at != 's' || !at[1])
-        return CODE_QUIET;
-    char delimiter = at[1];
-    unsigned seen = 0;
-
-    for (at += 1; *at; at++) {
-        if (*at == '\\' && at[1])
-            at++;
-        else if (*at == delimiter && ++seen == 3)
-            break;
-    }
-    size_t flags = *at ? strcspn(at + 1, ";}\n ") : 0;
-
-    return flags > 0 && memchr(at + 1, 'e', flags) ? CODE_ACTS : CODE_QUIET;
+    return text_has(code, "w /etc/") || text_has(code, "w /usr/") || text_has_any(code, SECRETS) ||
+                   script_sed_acts(code)
+               ? CODE_ACTS
+               : CODE_QUIET;
 }
 
 static const char *flags_with_code(const char *name)
@@ -153,6 +114,43 @@ static enum code_sight look_at_flags(const struct subject *s)
     return sight;
 }
 
+/* The text on the standard input; NULL: none that shows. */
+static const char *input_text(const struct subject *s)
+{
+    for (size_t i = 0; i < s->call->redirect_count; i++) {
+        const struct redirect *r = &s->call->redirects[i];
+
+        if (r->op == REDIRECT_TEXT && r->fd == 0)
+            return r->target.text;
+    }
+    return NULL;
+}
+
+static bool is_stdin(const char *file)
+{
+    return list_has("- /dev/stdin /dev/fd/0 /proc/self/fd/0", file);
+}
+
+/* -f FILE, --file=FILE */
+static bool flag_names_script(const struct flags *f, enum flag_kind kind)
+{
+    return f->value && ((kind == FLAG_SHORT && f->letter == 'f') ||
+                        (kind == FLAG_LONG && flags_is_long(f, "file")));
+}
+
+bool code_is_elsewhere(const struct subject *s)
+{
+    struct flags f;
+    enum flag_kind kind;
+
+    flags_init(&f, s->args, s->count, "vFfiel", "expression file assign source");
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        if (flag_names_script(&f, kind) && (is_stdin(f.value) || strchr(f.value, WORD_HOLE)))
+            return true;
+    }
+    return false;
+}
+
 static enum code_sight look_at_script(const struct subject *s, bool awk)
 {
     struct flags f;
@@ -169,7 +167,11 @@ static enum code_sight look_at_script(const struct subject *s, bool awk)
             code = f.value;
         else if (kind == FLAG_OPERAND && !given)
             code = f.word->text;
-        given |= code || (kind == FLAG_SHORT && f.letter == 'f');
+        else if (flag_names_script(&f, kind) && is_stdin(f.value))
+            code = input_text(s);
+        else if (awk && kind == FLAG_SHORT && f.letter == 'l')
+            return CODE_ACTS; /* a library */
+        given |= code || flag_names_script(&f, kind);
         if (code)
             sight = worse(sight, awk ? look_at_awk(code) : look_at_sed(code));
     }
@@ -178,15 +180,9 @@ static enum code_sight look_at_script(const struct subject *s, bool awk)
 
 static enum code_sight look_at_input(const struct subject *s)
 {
-    enum code_sight sight = CODE_NONE;
+    const char *text = input_text(s);
 
-    for (size_t i = 0; i < s->call->redirect_count; i++) {
-        const struct redirect *r = &s->call->redirects[i];
-
-        if (r->op == REDIRECT_TEXT && r->fd == 0)
-            sight = worse(sight, look_at(s, r->target.text));
-    }
-    return sight;
+    return text ? look_at(s, text) : CODE_NONE;
 }
 
 enum code_sight code_look(const struct subject *s)

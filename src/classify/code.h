@@ -11,5 +11,7 @@ enum code_sight {
     CODE_ACTS,  /* runs programs, deletes, uses the network, reads secrets, or hides what it does */
 };
 enum code_sight code_look(const struct subject *s);
+/* Of sed and awk: the script comes from a pipe. */
+bool code_is_elsewhere(const struct subject *s);
 
 #endif

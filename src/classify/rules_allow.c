@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "classify/code.h"
 #include "classify/place.h"
 #include "classify/rules.h"
 #include "classify/writes.h"
@@ -103,10 +104,15 @@ static bool any_in(const struct word *words, size_t count, const char *list)
     return false;
 }
 
-static bool any_starts(const struct word *words, size_t count, const char *starts)
+/* git grep -nO x: what is found goes to a pager. */
+static bool git_grep_opens(const struct word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (starts_with_any(words[i].text, starts))
+        const char *text = words[i].text;
+
+        if (starts_with_any(text, "--open") ||
+            (text[0] == '-' && text[1] != '-' && strchr(text, 'O') &&
+             strcspn(text, "O") < strcspn(text, "efABCm")))
             return true;
     }
     return false;
@@ -123,7 +129,7 @@ MATCH(git_read)
     if (list_has("status log diff show rev-parse blame ls-files describe shortlog rev-list "
                  "ls-tree cat-file merge-base name-rev grep whatchanged count-objects help version",
                  verb))
-        return !(strcmp(verb, "grep") == 0 && any_starts(rest, count, "--open -O"));
+        return !(strcmp(verb, "grep") == 0 && git_grep_opens(rest, count));
     if (strcmp(verb, "tag") == 0)
         return count == 0 ||
                (any_in(rest, count, "-l --list -v --verify") &&
@@ -179,7 +185,8 @@ MATCH(files)
 
 MATCH(text)
 {
-    return is_plain(s) && !writes_in_place(s);
+    return is_plain(s) && !writes_in_place(s) &&
+           !(list_has("awk gawk mawk sed gsed", s->name) && code_is_elsewhere(s));
 }
 
 MATCH(open)

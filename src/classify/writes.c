@@ -102,6 +102,8 @@ static size_t count_operands(const struct subject *s, const struct writer *w)
 /* -i, -ni, -i.bak, --in-place; of perl also -pi. */
 bool writes_in_place(const struct subject *s)
 {
+    if (list_has("awk gawk", s->name))
+        return args_have(s, "inplace -iinplace --include=inplace");
     if (args_have_long(s, "in-place") || args_have_long(s, "inplace"))
         return true;
     bool coder = list_has("perl ruby", s->name); /* flags end where the script's name is */
