@@ -249,25 +249,41 @@ static bool has_words(const struct subject *s, const char *first, const char *se
            list_has(second, verb_of(s, 1, "nR", "namespace context profile region project repo"));
 }
 
+/* git credential fill, git credential-store get */
+static bool git_gives_password(const struct subject *s)
+{
+    const struct word *rest;
+    size_t count;
+    const char *verb = git_verb(s, &rest, &count);
+
+    return str_has_prefix(verb, "credential") && count > 0 &&
+           list_has("fill get", rest[count - 1].text);
+}
+
 MATCH(secret_tool)
 {
     const char *name = s->name;
 
+    if (strcmp(name, "git") == 0)
+        return git_gives_password(s);
     if (strcmp(name, "gh") == 0 || strcmp(name, "heroku") == 0)
-        return has_words(s, "auth", "token login") || (name[0] == 'h' && arg_is(s, 0, "config"));
+        return has_words(s, "auth", "token login") || (name[0] == 'h' && arg_is(s, 0, "config")) ||
+               (has_words(s, "auth", "status") && args_have(s, "-t --show-token"));
     if (strcmp(name, "aws") == 0)
         return has_words(s, "configure", "get export-credentials") ||
+               has_words(s, "ecr", "get-login-password") || args_have(s, "--with-decryption") ||
                has_words(s, "secretsmanager", "get-secret-value") ||
                has_words(s, "sts", "get-session-token assume-role");
     if (list_has("gcloud az", name))
         return args_have(s, "print-access-token print-identity-token get-access-token access");
     if (list_has("kubectl oc", name))
-        return has_words(s, "get describe", "secret secrets") || args_have(s, "view-secret");
+        return has_words(s, "get describe", "secret secrets") || args_have(s, "view-secret") ||
+               (has_words(s, "config", "view") && args_have(s, "--raw"));
     if (strcmp(name, "security") == 0)
         return args_have(s, "find-generic-password find-internet-password dump-keychain export");
     if (list_has("gpg gpg2", name))
         return args_have_long(s, "export-secret-keys") || args_have_long(s, "decrypt") ||
-               args_have_long(s, "export-secret-subkeys");
+               args_have_short(s, "d") || args_have_long(s, "export-secret-subkeys");
     return s->count > 0 && !args_want_info(s) && !arg_is(s, 0, "ls list status version whoami");
 }
 
@@ -275,22 +291,41 @@ MATCH(secret_tool)
 
 #define LOADERS                                                                                    \
     "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV "    \
-    "PROMPT_COMMAND PS4 GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_GLOBAL GIT_CONFIG_PARAMETERS "      \
+    "PROMPT_COMMAND GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_GLOBAL GIT_CONFIG_PARAMETERS "          \
+    "GIT_CONFIG_SYSTEM MAKEFILES LUA_INIT VIMINIT EXINIT ZDOTDIR R_PROFILE R_PROFILE_USER "        \
+    "ERL_FLAGS ERL_AFLAGS ERL_ZFLAGS AWKLIBPATH OPENSSL_CONF PHPRC PHP_INI_SCAN_DIR "              \
+    "NODE_REPL_EXTERNAL_MODULE "                                                                   \
     "GIT_EXEC_PATH GIT_TEMPLATE_DIR PYTHONSTARTUP PYTHONHOME PERL5OPT PERL5DB PERL5LIB RUBYOPT "   \
     "RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS BASH_FUNC_ls%% GCONV_PATH "          \
     "LD_BIND_NOT HOSTALIASES NLSPATH PYTHONINSPECT SHELLOPTS BASHOPTS"
 #define RUNNERS                                                                                    \
     "GIT_PAGER GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF "          \
-    "GIT_ASKPASS GIT_PROXY_COMMAND PAGER EDITOR VISUAL LESSOPEN LESSCLOSE MANPAGER BROWSER "       \
+    "GIT_ASKPASS GIT_PROXY_COMMAND PAGER EDITOR VISUAL LESSOPEN LESSCLOSE MANPAGER MANOPT "        \
+    "BROWSER FZF_DEFAULT_COMMAND FCEDIT CVS_RSH RUSTC RUSTDOC CARGO_BUILD_RUSTC "                  \
     "SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR SYSTEMD_PAGER RSYNC_RSH TAR_OPTIONS RUSTC_WRAPPER "      \
     "RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER npm_config_script_shell "                   \
     "NPM_CONFIG_SCRIPT_SHELL npm_config_node_options"
+/* Expanded by the shell whenever it shows them. */
+#define PROMPTS "PS0 PS1 PS2 PS4 PROMPT RPROMPT"
+/* Options of Java for one tool. */
+#define JAVA_OPTIONS "JAVA_OPTS MAVEN_OPTS GRADLE_OPTS SBT_OPTS ANT_OPTS"
+
+/* GH_PAGER, KUBE_EDITOR */
+static bool is_viewer(const char *name, size_t len)
+{
+    return len > 6 && (strncmp(name + len - 6, "_PAGER", 6) == 0 ||
+                       (len > 7 && strncmp(name + len - 7, "_EDITOR", 7) == 0));
+}
 
 static bool is_injection(const char *name, size_t len, const char *value)
 {
     if (list_has_n(LOADERS, name, len) || (len > 10 && memcmp(name, "BASH_FUNC_", 10) == 0))
         return *value != '\0';
-    if (list_has_n(RUNNERS, name, len))
+    if (list_has_n(PROMPTS, name, len))
+        return text_has_any(value, "$( ` @P} \x01");
+    if (list_has_n(JAVA_OPTIONS, name, len))
+        return text_has_any(value, "-javaagent -agentlib -agentpath -XX:On");
+    if (list_has_n(RUNNERS, name, len) || is_viewer(name, len))
         return !list_has(
                    "cat less more true : false vi vim nvim nano emacs delta bat sccache sh bash",
                    value) &&
@@ -325,8 +360,10 @@ static bool sets_injection(const struct subject *s)
             continue;
         size_t len = strcspn(text, "[");
 
-        if (list_has_n(LOADERS " " RUNNERS " PATH NODE_OPTIONS GOFLAGS MAKEFLAGS GNUMAKEFLAGS",
-                       text, len))
+        if (list_has_n(LOADERS " " RUNNERS " " PROMPTS " " JAVA_OPTIONS
+                               " PATH NODE_OPTIONS GOFLAGS MAKEFLAGS GNUMAKEFLAGS",
+                       text, len) ||
+            is_viewer(text, len))
             return true;
     }
     return false;

@@ -16,6 +16,8 @@
 
 #define FETCHERS "curl wget fetch aria2c nc ncat netcat socat base64 base32 xxd openssl lynx http"
 
+#define STDIN_NAMES "/dev/stdin /dev/fd/0 /proc/self/fd/0"
+
 /* ---- code from a pipe ---- */
 
 /*
@@ -29,7 +31,8 @@ static bool has_other_stdin(const struct subject *s)
     for (size_t i = 0; i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
 
-        if (r->fd == 0 && (r->op == REDIRECT_TEXT || r->op == REDIRECT_IN))
+        if (r->fd == 0 && (r->op == REDIRECT_TEXT ||
+                           (r->op == REDIRECT_IN && !list_has(STDIN_NAMES, r->target.text))))
             return true;
     }
     return false;
@@ -50,6 +53,13 @@ static const char *code_flags(const struct subject *s)
     return subject_is(s, TRAIT_SHELL) ? "c" : "e";
 }
 
+/* bash +x: flags that a shell takes back. */
+static bool at_plus_flag(const struct subject *s, const struct flags *f)
+{
+    return subject_is(s, TRAIT_SHELL) && f->next < s->count && !f->only_operands &&
+           s->args[f->next].text[0] == '+' && s->args[f->next].text[1];
+}
+
 /* No program is named: no file, no -c. */
 static bool reads_program(const struct subject *s)
 {
@@ -60,7 +70,9 @@ static bool reads_program(const struct subject *s)
     flags_init(&f, s->args, s->count, subject_is(s, TRAIT_SHELL) ? "oO" : "WXI",
                "rcfile init-file require");
     f.stop_at_operand = true;
-    while ((kind = flags_next(&f)) != FLAG_END) {
+    while ((kind = flags_next(&f)) != FLAG_END || at_plus_flag(s, &f)) {
+        if (kind == FLAG_END)
+            f.next += list_has("+o +O", s->args[f.next].text) ? 2 : 1;
         if (kind == FLAG_SHORT && f.letter == 's' && subject_is(s, TRAIT_SHELL))
             return true;
         if (kind == FLAG_SHORT && strchr(with_program, f.letter))
@@ -74,7 +86,7 @@ static bool reads_program(const struct subject *s)
 
     if (list_has("deno bun", s->name))
         return word_is(file, "-") || (word_is(file, "run") && args_have(s, "-"));
-    return list_has("- /dev/stdin /dev/fd/0 /proc/self/fd/0", file->text);
+    return list_has("- " STDIN_NAMES, file->text);
 }
 
 /* Whether a hole of the word is the output of one of these, itself or what feeds it. */
@@ -119,13 +131,44 @@ static bool runs_substitution(const struct subject *s)
     return false;
 }
 
-/* sh < <(curl …): a pipe by another name. */
-static bool stdin_is_process(const struct subject *s)
+static bool is_process(const struct subject *s, int fd)
 {
     for (size_t i = 0; i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
 
-        if (r->fd == 0 && r->op == REDIRECT_IN && r->target.flags & WORD_PROCESS)
+        if (r->fd == fd && r->op == REDIRECT_IN && r->target.flags & WORD_PROCESS)
+            return true;
+    }
+    return false;
+}
+
+/* A single digit behind the prefix: the number of a descriptor; -1: it is none. */
+static int descriptor_in(const char *text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    if (strncmp(text, prefix, len) != 0 || text[len] < '0' || text[len] > '9' || text[len + 1])
+        return -1;
+    return text[len] - '0';
+}
+
+/* sh < <(curl …), sh 3< <(curl …) <&3, sh /dev/fd/3 3< <(curl …): a pipe by another name. */
+static bool program_is_process(const struct subject *s)
+{
+    bool reads = reads_program(s);
+
+    if (reads && is_process(s, 0))
+        return true;
+    for (size_t i = 0; reads && i < s->call->redirect_count; i++) {
+        const struct redirect *r = &s->call->redirects[i];
+
+        if (r->fd == 0 && r->op == REDIRECT_DUP_IN &&
+            is_process(s, descriptor_in(r->target.text, "")))
+            return true;
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        if (is_process(s, descriptor_in(s->args[i].text, "/dev/fd/")) ||
+            is_process(s, descriptor_in(s->args[i].text, "/proc/self/fd/")))
             return true;
     }
     return false;
@@ -138,7 +181,8 @@ MATCH(pipe_to_shell)
     if (strcmp(s->name, "xargs") == 0 || strcmp(s->name, "eval") == 0)
         return false;
     if (list_has("source .", s->name))
-        return s->call->flags & CALL_STDIN_PIPE && arg_is(s, 0, "/dev/stdin /dev/fd/0");
+        return arg_is(s, 0, STDIN_NAMES) &&
+               ((s->call->flags & CALL_STDIN_PIPE) || is_process(s, 0));
     if (strcmp(s->name, "parallel") == 0)
         return s->call->flags & CALL_STDIN_PIPE && s->count == 0;
     /* xargs sh -c: the next word that is read is the program. */
@@ -149,7 +193,7 @@ MATCH(pipe_to_shell)
         return true;
     if (s->call->flags & CALL_STDIN_PIPE && reads_program(s) && !has_other_stdin(s))
         return true;
-    return s->call->redirect_count > 0 && stdin_is_process(s) && reads_program(s);
+    return s->call->redirect_count > 0 && subject_is(s, TRAIT_INTERPRETER) && program_is_process(s);
 }
 
 /* ---- a shell for somebody else ---- */

@@ -304,10 +304,24 @@ static bool git_discards(const char *verb, const struct word *rest, size_t count
                (!git_flag(rest, count, "bBp", "orphan patch") && git_names_many(rest, count));
     if (strcmp(verb, "switch") == 0)
         return git_flag(rest, count, "f", "force discard-changes");
+    if (strcmp(verb, "checkout-index") == 0)
+        return git_flag(rest, count, "f", "force");
+    if (strcmp(verb, "read-tree") == 0)
+        return git_flag(rest, count, "u", "") && git_flag(rest, count, "", "reset");
     if (strcmp(verb, "restore") != 0 || git_flag(rest, count, "p", "patch"))
         return false;
     return git_names_many(rest, count) &&
            (!git_flag(rest, count, "S", "staged") || git_flag(rest, count, "W", "worktree"));
+}
+
+/* The subcommand's own: git submodule --quiet update --init. */
+static bool git_sub_is(const struct word *rest, size_t count, const char *list)
+{
+    size_t i = 0;
+
+    while (i < count && word_is_flag(&rest[i]))
+        i++;
+    return i < count && list_has(list, rest[i].text);
 }
 
 MATCH(git_write)
@@ -321,14 +335,16 @@ MATCH(git_write)
         return true;
     }
     if (list_has("push pull clone fetch reset rebase merge filter-branch filter-repo send-email "
-                 "svn p4 ls-remote",
+                 "svn p4 send-pack http-push fetch-pack for-each-repo",
                  verb))
-        return strcmp(verb, "ls-remote") != 0;
+        return true;
     if (git_discards(verb, rest, count))
         return true;
     if (strcmp(verb, "reflog") == 0)
         return count > 0 && list_has("expire delete", rest[0].text);
-    return strcmp(verb, "submodule") == 0 && count > 0 && word_is(&rest[count - 1], "update");
+    if (strcmp(verb, "subtree") == 0 || strcmp(verb, "lfs") == 0)
+        return git_sub_is(rest, count, "add push pull fetch clone");
+    return strcmp(verb, "submodule") == 0 && git_sub_is(rest, count, "update add");
 }
 
 MATCH(stash_drop)
@@ -347,7 +363,9 @@ MATCH(git_config)
                                "core.hookspath sequence.editor diff.external gpg.program "
                                "credential.helper alias. pager. .textconv .smudge .clean filter. "
                                "core.gitproxy protocol.ext include.path includeif. .driver "
-                               "interactive.difffilter";
+                               "interactive.difffilter .command .cmd .process .program "
+                               ".uploadpack .receivepack .vcs .tunnel alternaterefscommand "
+                               "packobjectshook templatedir keycommand instaweb.httpd sendmailcmd";
     static const char plain[] = "cat less more true false";
     bool sets = strcmp(git_verb(s, NULL, NULL), "config") == 0;
 
