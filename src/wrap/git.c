@@ -5,9 +5,9 @@
  * git itself takes options before the subcommand, never abbreviated; subcommands take theirs in any
  * place before "--", long ones abbreviated, short ones in groups. An option whose value is the next
  * word must be known, or the value is mistaken for an option ("commit -m --no-verify"). Settings
- * given for one call count where they replace a flag (core.hooksPath, gc.*, and include.path, which
- * may hold either). What only git can know is left to the caller: what an alias stands for, whether
- * "checkout NAME" names a file.
+ * given for one call count where they replace a flag (core.hooksPath, gc.*, what is pushed to a
+ * remote, and include.path, which may hold any). What only git can know is left to the caller: what
+ * an alias stands for, whether "checkout NAME" names a file.
  *
  * Trusts nothing about the words. What is not in the table runs: this is advice.
  */
@@ -41,7 +41,11 @@ enum {
     GIT_GONE = 1 << 22,
     GIT_HOOKS = 1 << 23,
     GIT_SETTINGS = 1 << 24,
+    GIT_REFSPECS = 1 << 25,
 };
+
+/* Flags that take the harm out of a line: a way to turn them off again must not be missed. */
+#define GIT_EXCUSES (GIT_DRY | GIT_ASKS | GIT_REMOTE | GIT_STAGED | GIT_ELSEWHERE | GIT_CREATE)
 
 /* Options before the subcommand whose value may be the next word. */
 static const char globals[] = "--attr-source --config-env --git-dir --namespace --shallow-file "
@@ -112,12 +116,22 @@ const char *git_find_verb(const struct guard_call *call, size_t *ret_next)
 
 /* ---- settings for one call ---- */
 
+static bool ends_lower(const char *key, size_t len, const char *end)
+{
+    size_t n = words_len(end);
+
+    return len >= n && words_same_lower(key + len - n, n, end);
+}
+
 static uint32_t setting_flags(const char *key, size_t len)
 {
     if (words_same_lower(key, len, "core.hookspath"))
         return GIT_HOOKS;
     if (words_begin_lower(key, len, "include.") || words_begin_lower(key, len, "includeif."))
-        return GIT_HOOKS | GIT_SETTINGS;
+        return GIT_HOOKS | GIT_SETTINGS | GIT_REFSPECS;
+    if (words_begin_lower(key, len, "remote.") &&
+        (ends_lower(key, len, ".push") || ends_lower(key, len, ".mirror")))
+        return GIT_REFSPECS;
     return words_begin_lower(key, len, "gc.") ? GIT_SETTINGS : 0;
 }
 
@@ -226,7 +240,9 @@ static bool read_long(struct git_line *l, const char *word, const char *next)
         bool same = words_len(f->name) == len;
         if (begins(word, len, f->name) && (same || !exact) && value_matters(l, f, value))
             l->flags |= f->flag;
-        if (words_begin(word, "no-") && words_same(word + 3, f->name))
+        if (words_begin(word, "no-") &&
+            (words_same(word + 3, f->name) ||
+             ((f->flag & GIT_EXCUSES) && begins(word + 3, len - 3, f->name))))
             l->flags &= ~f->flag;
         if (words_begin(f->name, "no-") && words_same(f->name + 3, word))
             l->flags &= ~f->flag;

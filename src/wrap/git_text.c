@@ -18,7 +18,7 @@ static const char known[] =
     "difftool fast-export fast-import fetch fetch-pack fmt-merge-msg for-each-ref for-each-repo "
     "format-patch fsck grep hash-object help hook index-pack init init-db instaweb "
     "interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge-base "
-    "merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes "
+    "merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index name-rev notes "
     "pack-objects pack-refs patch-id prune-packed range-diff receive-pack remote repack replace "
     "request-pull rerere rev-list rev-parse send-email send-pack shortlog show show-branch "
     "show-index show-ref sparse-checkout stage status stripspace symbolic-ref tag unpack-file "

@@ -71,40 +71,73 @@ static size_t find_operands(const struct guard_row *g, const struct guard_call *
     return n;
 }
 
-/* The option itself, "--x=value", or a letter of a group. */
-static bool word_is_option(const char *word, const char *option, size_t len)
-{
-    size_t i = 0;
+enum option_state { OPTION_NONE, OPTION_ON, OPTION_OFF };
 
-    while (i < len && word[i] == option[i])
-        i++;
-    if (i == len && (!word[i] || word[i] == '='))
-        return !words_same(word + i, "=none") && !words_same(word + i, "=false");
-    return len == 2 && option[1] != '-' && word[0] == '-' && word[1] != '-' && word[1] &&
-           words_find(word + 1, option[1]);
+static bool begins(const char *word, const char *start, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (word[i] != start[i])
+            return false;
+    return true;
 }
 
+/* The option itself, "--x=value", "--no-x", or a letter of a group. */
+static enum option_state option_in(const char *word, const char *next, const char *option,
+                                   size_t len)
+{
+    if (begins(word, option, len) && (!word[len] || word[len] == '=')) {
+        const char *value = word[len] ? word + len + 1 : next;
+        return words_same(value, "none") || words_same(value, "false") ? OPTION_OFF : OPTION_ON;
+    }
+    if (len > 2 && words_begin(word, "--no-") && begins(word + 5, option + 2, len - 2) &&
+        !word[len + 3])
+        return OPTION_OFF;
+    bool in_group = len == 2 && option[1] != '-' && word[0] == '-' && word[1] != '-' && word[1] &&
+                    words_find(word + 1, option[1]);
+    return in_group ? OPTION_ON : OPTION_NONE;
+}
+
+/* One of them is on: of several times the same the last counts. */
 static bool has_option(const struct guard_call *call, const char *options)
 {
     while (*options) {
+        bool on = false;
         size_t len = 0;
         while (options[len] && options[len] != ' ')
             len++;
-        for (size_t i = 1; i < call->argc && !words_same(call->argv[i], "--"); i++)
-            if (word_is_option(call->argv[i], options, len))
-                return true;
+        for (size_t i = 1; i < call->argc && !words_same(call->argv[i], "--"); i++) {
+            const char *next = i + 1 < call->argc ? call->argv[i + 1] : "";
+            enum option_state state = option_in(call->argv[i], next, options, len);
+            on = state == OPTION_NONE ? on : state == OPTION_ON;
+        }
+        if (on)
+            return true;
         options += len + (options[len] == ' ');
     }
     return false;
 }
 
-static bool words_match(const char *words, const char *const *operands, size_t count)
+/* npm takes the beginning of a command for the whole; "un" is one of its own. */
+static bool is_abbreviation(size_t guard, const char *operand, const char *word, size_t len)
 {
+    size_t n = words_len(operand);
+
+    return guard == GUARD_NPM && n >= 2 && n < len && begins(word, operand, n) &&
+           !words_same(operand, "un");
+}
+
+static bool words_match(const struct tool_row *t, const char *const *operands, size_t count)
+{
+    const char *words = t->words;
+
     for (size_t i = 0; *words; i++) {
         size_t len = 0;
         while (words[len] && words[len] != ' ')
             len++;
-        if (i == count || words_len(operands[i]) != len || !words_begin(words, operands[i]))
+        if (i == count)
+            return false;
+        bool same = words_len(operands[i]) == len && begins(words, operands[i], len);
+        if (!same && !(i == 0 && is_abbreviation(t->guard, operands[0], words, len)))
             return false;
         words += len + (words[len] == ' ');
     }
@@ -125,7 +158,7 @@ void guard_judge(size_t guard, const struct guard_call *call, struct guard_verdi
     size_t count = find_operands(&guards[guard], call, operands);
     for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
         const struct tool_row *t = &tools[i];
-        if (t->guard != guard || !words_match(t->words, operands, count) ||
+        if (t->guard != guard || !words_match(t, operands, count) ||
             (t->with[0] && !has_option(call, t->with)) || has_option(call, t->unless))
             continue;
         *ret = (struct guard_verdict){

@@ -27,7 +27,9 @@ static ATTR_NORETURN void become_git(const struct wrapper *w, const char *const 
     launcher_exit(127);
 }
 
-/* The length of what git printed, or -1 if it failed or said too much. */
+#define TOO_MUCH (-2)
+
+/* The length of what git printed; -1: it failed; TOO_MUCH: there is no room for all of it. */
 static long ask_git(const struct wrapper *w, const char *const *argv, char answer[ANSWER_BYTES])
 {
     int ends[2] = { -1, -1 }, status = -1;
@@ -48,6 +50,8 @@ static long ask_git(const struct wrapper *w, const char *const *argv, char answe
     file_close(ends[0]);
     while (pid > 0 && TRY4(__NR_wait4, pid, &status, 0, 0) == -EINTR)
         ;
+    if (pid > 0 && n > 0)
+        return TOO_MUCH;
     if (pid < 0 || n != 0 || status != 0)
         return -1;
     answer[len] = '\0';
@@ -75,29 +79,81 @@ static const char **question(const struct guard_call *call, const char *const *w
     return argv;
 }
 
-/* The call with the alias in the place of its name; false: it is none. */
+/* Without the newline that git prints behind it. */
+static const char *trimmed(char *text)
+{
+    size_t len = text_len(text);
+
+    if (len > 0 && text[len - 1] == '\n')
+        text[len - 1] = '\0';
+    return text;
+}
+
+static char *put(char *out, const char *text)
+{
+    while (*text)
+        *out++ = *text++;
+    return out;
+}
+
+/* Text for a shell and the arguments that git puts behind it, each in quotes. */
+static const char *with_arguments(const char *text, const struct guard_call *call, size_t from)
+{
+    size_t size = text_len(text) + 1;
+
+    for (size_t i = from; i < call->argc; i++)
+        size += 4 * text_len(call->argv[i]) + 3;
+    char *joined = wrapper_alloc(size, 1), *out = joined;
+    if (!joined)
+        return text;
+    out = put(out, text);
+    for (size_t i = from; i < call->argc; i++) {
+        out = put(out, " '");
+        for (const char *at = call->argv[i]; *at; at++)
+            out = *at == '\'' ? put(out, "'\\''") : put(out, (const char[]){ *at, '\0' });
+        out = put(out, "'");
+    }
+    *out = '\0';
+    return joined;
+}
+
+/* More than can be followed is not run on the off chance. */
+static bool stop_alias(struct guard_verdict *ret)
+{
+    *ret = (struct guard_verdict){ .action = GUARD_STOP,
+                                   .what = "alias",
+                                   .why = "it stands for more than can be followed",
+                                   .instead = "call the command that it stands for" };
+    return false;
+}
+
+/* The call with the alias in the place of its name; false: none, or *ret says what it does. */
 static bool expand_alias(const struct wrapper *w, struct guard_call *call, size_t at,
                          struct guard_verdict *ret)
 {
     char key[300] = "alias.", answer[ANSWER_BYTES];
     const char *const words[] = { "config", "--get", key };
 
+    if (text_len(call->argv[at]) >= 256)
+        return stop_alias(ret);
     text_append(key, sizeof key, call->argv[at]);
     const char **argv = question(call, words, ARRAY_LEN(words));
-    long len = argv && text_len(call->argv[at]) < 256 ? ask_git(w, argv, answer) : -1;
+    long len = argv ? ask_git(w, argv, answer) : -1;
+    if (len == TOO_MUCH)
+        return stop_alias(ret);
     if (len <= 0)
         return false;
     if (answer[0] == '!') {
-        git_judge_text(answer + 1, 0, ret);
+        git_judge_text(with_arguments(trimmed(answer + 1), call, at + 1), 0, ret);
         return false;
     }
     char *text = wrapper_alloc((size_t)len + 1, 1);
     const char **expanded = wrapper_alloc(call->argc + (size_t)len + 1, sizeof *expanded);
     if (!text || !expanded)
-        return false;
+        return stop_alias(ret);
     long count = git_split_alias(answer, (size_t)len, text, expanded + at, (size_t)len);
-    if (count <= 0)
-        return false;
+    if (count <= 0 || words_same(expanded[at], call->argv[at]))
+        return false; /* git refuses it */
     for (size_t i = 0; i < at; i++)
         expanded[i] = call->argv[i];
     for (size_t i = at + 1; i < call->argc; i++)
@@ -126,17 +182,51 @@ static long open_place(const struct guard_call *call)
     return dir;
 }
 
-static bool names_a_file(const struct guard_call *call, size_t at)
+/* The files of git's repository may lie elsewhere than the words say. */
+static bool is_elsewhere(const struct guard_call *call)
+{
+    size_t next;
+
+    for (const char *const *e = call->envp; *e; e++)
+        if (text_has_prefix(*e, "GIT_DIR=") || text_has_prefix(*e, "GIT_WORK_TREE=") ||
+            text_has_prefix(*e, "GIT_CONFIG"))
+            return true;
+    if (!git_find_verb(call, &next))
+        return false;
+    for (size_t i = 1; i + 1 < next; i++)
+        if (text_has_prefix(call->argv[i], "--git-dir") || words_same(call->argv[i], "-c") ||
+            text_has_prefix(call->argv[i], "--work-tree") ||
+            text_has_prefix(call->argv[i], "--config-env"))
+            return true;
+    return false;
+}
+
+/* A file that git knows, as the real one sees it. */
+static bool is_tracked(const struct wrapper *w, const struct guard_call *call, const char *word)
+{
+    const char *const words[] = { "ls-files", "--", word };
+    const char **argv = question(call, words, ARRAY_LEN(words));
+    char answer[ANSWER_BYTES];
+    long len = argv ? ask_git(w, argv, answer) : -1;
+
+    return len > 0 || len == TOO_MUCH;
+}
+
+static bool names_a_file(const struct wrapper *w, const struct guard_call *call, size_t at)
 {
     const char *word = call->argv[at];
     struct statx st;
 
-    if (word[0] == ':' || words_find(word, '*') || words_find(word, '?') || words_find(word, '['))
-        return true; /* patterns; no branch can be called that */
+    if (word[0] == ':')
+        return true;
+    for (const char *c = "*?[\\"; *c; c++)
+        if (words_find(word, *c))
+            return true; /* patterns; no branch can be called that */
     long dir = open_place(call);
-    if (dir < 0 && dir != SYS_AT_FDCWD)
-        return false;
-    return TRY5(__NR_statx, dir, word, SYS_AT_NOFOLLOW, STATX_TYPE, &st) == 0;
+    if ((dir >= 0 || dir == SYS_AT_FDCWD) &&
+        TRY5(__NR_statx, dir, word, SYS_AT_NOFOLLOW, STATX_TYPE, &st) == 0)
+        return true;
+    return is_elsewhere(call) && is_tracked(w, call, word);
 }
 
 /* The objects of another repository, of which git says nothing. */
@@ -176,12 +266,14 @@ void wrapper_judge_git(const struct wrapper *w, struct guard_verdict *ret)
 {
     struct guard_call call = { w->argc, w->argv, w->envp, 0 };
 
-    for (int i = 0; i < GIT_MAX_ALIASES; i++) {
+    for (int i = 0; i <= GIT_MAX_ALIASES; i++) {
         git_judge(&call, ret);
         if (ret->action != GUARD_ALIAS || !expand_alias(w, &call, ret->word, ret))
             break;
+        if (i == GIT_MAX_ALIASES)
+            (void)stop_alias(ret);
     }
-    if (ret->action == GUARD_IF_FILE && names_a_file(&call, ret->word))
+    if (ret->action == GUARD_IF_FILE && names_a_file(w, &call, ret->word))
         ret->action = GUARD_STOP;
     if (ret->action == GUARD_STOP && ret->is_local && is_private(w, &call))
         ret->action = GUARD_RUN;

@@ -5,6 +5,8 @@
     git_lines.py verdicts TABLE DIR    what the git in PATH says: prints "stop" or "run" and the line
     git_lines.py losses TABLE DIR      what it does: prints "lost: WHAT" or "kept" and the line
 
+$REPO stands for the repository.
+
 The repository has a file with changes (f), a staged file (s), an untracked and an ignored one, a
 stash, commits that only one branch, only the reflog or only a second worktree's files have, hooks
 that note their calls, and a remote whose branches have gone another way.
@@ -195,6 +197,7 @@ def main():
     before = current = None
     for verdict, line in lines(table):
         argv = words(line)
+        argv = [word.replace("$REPO", directory + "/now/repo") for word in argv]
         if mode == "losses" and verdict.endswith("!"):
             continue
         base = fresh(directory)

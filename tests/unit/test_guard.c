@@ -75,6 +75,9 @@ static void settings_in_the_environment_count(void **state)
         { "GIT_CONFIG_PARAMETERS='include.path=/x'", "git gc", GUARD_STOP },
         { "GIT_CONFIG_KEY_0=includeIf.onbranch:x.path", "git commit", GUARD_STOP },
         { "GIT_CONFIG_KEY_0=gc.reflogExpire", "git gc", GUARD_STOP },
+        { "GIT_CONFIG_KEY_0=remote.origin.push", "git push", GUARD_STOP },
+        { "GIT_CONFIG_KEY_0=remote.origin.mirror", "git push origin", GUARD_STOP },
+        { "GIT_CONFIG_KEY_0=remote.origin.url", "git push", GUARD_RUN },
         { "HOME=core.hooksPath", "git commit -m x", GUARD_RUN },
     };
 
@@ -86,64 +89,81 @@ static void settings_in_the_environment_count(void **state)
     }
 }
 
+static const struct {
+    size_t guard;
+    const char *line;
+    bool stops;
+} tool_lines[] = {
+    { GUARD_NPM, "npm publish", true },
+    { GUARD_NPM, "npm --registry https://x publish --tag beta", true },
+    { GUARD_NPM, "npm -w pkg publish", true },
+    { GUARD_NPM, "npm publish --dry-run", false },
+    { GUARD_NPM, "npm publish --dry-run=false", true },
+    { GUARD_NPM, "npm publish --dry-run false", true },
+    { GUARD_NPM, "npm publish --dry-run --no-dry-run", true },
+    { GUARD_NPM, "npm publish --dry-run x", false },
+    { GUARD_NPM, "npm pub", true },
+    { GUARD_NPM, "npm publi ./x", true },
+    { GUARD_NPM, "npm unpub x@1", true },
+    { GUARD_NPM, "npm dist-tags add x@1 latest", true },
+    { GUARD_NPM, "npm dist-tag set x@1 latest", true },
+    { GUARD_NPM, "npm un x", false },
+    { GUARD_NPM, "npm p", false },
+    { GUARD_NPM, "npm publisher", false },
+    { GUARD_NPM, "npm run publish", false },
+    { GUARD_NPM, "npm install token", false },
+    { GUARD_NPM, "npm token create", true },
+    { GUARD_NPM, "npm unpublish x@1", true },
+    { GUARD_NPM, "npm deprecate x y", true },
+    { GUARD_NPM, "npm dist-tag ls", false },
+    { GUARD_NPM, "npm test", false },
+    { GUARD_NPM, "npm", false },
+    { GUARD_DOCKER, "docker ps", false },
+    { GUARD_DOCKER, "docker --context x system prune -af", true },
+    { GUARD_DOCKER, "docker volume rm v", true },
+    { GUARD_DOCKER, "docker volume ls", false },
+    { GUARD_DOCKER, "docker run push", false },
+    { GUARD_DOCKER, "docker push x", true },
+    { GUARD_DOCKER, "docker compose down", false },
+    { GUARD_DOCKER, "docker compose down -v", true },
+    { GUARD_DOCKER, "docker compose down --volumes", true },
+    { GUARD_DOCKER, "docker image prune", false },
+    { GUARD_DOCKER, "docker image prune -a", true },
+    { GUARD_DOCKER, "docker compose push", true },
+    { GUARD_DOCKER, "docker buildx build --push .", true },
+    { GUARD_DOCKER, "docker buildx build .", false },
+    { GUARD_GH, "gh pr view 1", false },
+    { GUARD_GH, "gh -R a/b pr merge 1", true },
+    { GUARD_GH, "gh repo delete a/b --yes", true },
+    { GUARD_GH, "gh repo view", false },
+    { GUARD_GH, "gh secret set X", true },
+    { GUARD_GH, "gh auth status", false },
+    { GUARD_GH, "gh auth token", true },
+    { GUARD_KUBECTL, "kubectl get pods", false },
+    { GUARD_KUBECTL, "kubectl -n apply get pods", false },
+    { GUARD_KUBECTL, "kubectl -n prod delete pod x", true },
+    { GUARD_KUBECTL, "kubectl --namespace=prod apply -f x", true },
+    { GUARD_KUBECTL, "kubectl apply --dry-run=server -f x", false },
+    { GUARD_KUBECTL, "kubectl apply --dry-run=none -f x", true },
+    { GUARD_KUBECTL, "kubectl apply --dry-run=server --dry-run=none -f x", true },
+    { GUARD_KUBECTL, "kubectl apply --dry-run=none --dry-run=server -f x", false },
+    { GUARD_KUBECTL, "kubectl app -f x", false },
+    { GUARD_KUBECTL, "kubectl rollout status x", false },
+    { GUARD_TERRAFORM, "terraform plan", false },
+    { GUARD_TERRAFORM, "terraform -chdir=x apply", true },
+    { GUARD_TERRAFORM, "terraform destroy", true },
+    { GUARD_TERRAFORM, "terraform state list", false },
+    { GUARD_TERRAFORM, "terraform state rm x", true },
+    { GUARD_TERRAFORM, "terraform apply -help", false },
+};
+
 static void other_guards_stop_what_costs(void **state)
 {
-    static const struct {
-        size_t guard;
-        const char *line;
-        bool stops;
-    } table[] = {
-        { GUARD_NPM, "npm publish", true },
-        { GUARD_NPM, "npm --registry https://x publish --tag beta", true },
-        { GUARD_NPM, "npm -w pkg publish", true },
-        { GUARD_NPM, "npm publish --dry-run", false },
-        { GUARD_NPM, "npm publish --dry-run=false", true },
-        { GUARD_NPM, "npm run publish", false },
-        { GUARD_NPM, "npm install token", false },
-        { GUARD_NPM, "npm token create", true },
-        { GUARD_NPM, "npm unpublish x@1", true },
-        { GUARD_NPM, "npm deprecate x y", true },
-        { GUARD_NPM, "npm dist-tag ls", false },
-        { GUARD_NPM, "npm test", false },
-        { GUARD_NPM, "npm", false },
-        { GUARD_DOCKER, "docker ps", false },
-        { GUARD_DOCKER, "docker --context x system prune -af", true },
-        { GUARD_DOCKER, "docker volume rm v", true },
-        { GUARD_DOCKER, "docker volume ls", false },
-        { GUARD_DOCKER, "docker run push", false },
-        { GUARD_DOCKER, "docker push x", true },
-        { GUARD_DOCKER, "docker compose down", false },
-        { GUARD_DOCKER, "docker compose down -v", true },
-        { GUARD_DOCKER, "docker compose down --volumes", true },
-        { GUARD_DOCKER, "docker image prune", false },
-        { GUARD_DOCKER, "docker image prune -a", true },
-        { GUARD_GH, "gh pr view 1", false },
-        { GUARD_GH, "gh -R a/b pr merge 1", true },
-        { GUARD_GH, "gh repo delete a/b --yes", true },
-        { GUARD_GH, "gh repo view", false },
-        { GUARD_GH, "gh secret set X", true },
-        { GUARD_GH, "gh auth status", false },
-        { GUARD_GH, "gh auth token", true },
-        { GUARD_KUBECTL, "kubectl get pods", false },
-        { GUARD_KUBECTL, "kubectl -n apply get pods", false },
-        { GUARD_KUBECTL, "kubectl -n prod delete pod x", true },
-        { GUARD_KUBECTL, "kubectl --namespace=prod apply -f x", true },
-        { GUARD_KUBECTL, "kubectl apply --dry-run=server -f x", false },
-        { GUARD_KUBECTL, "kubectl apply --dry-run=none -f x", true },
-        { GUARD_KUBECTL, "kubectl rollout status x", false },
-        { GUARD_TERRAFORM, "terraform plan", false },
-        { GUARD_TERRAFORM, "terraform -chdir=x apply", true },
-        { GUARD_TERRAFORM, "terraform destroy", true },
-        { GUARD_TERRAFORM, "terraform state list", false },
-        { GUARD_TERRAFORM, "terraform state rm x", true },
-        { GUARD_TERRAFORM, "terraform apply -help", false },
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        struct guard_verdict v = judge(table[i].guard, table[i].line, no_environment);
-        if ((v.action == GUARD_STOP) != table[i].stops)
-            fail_msg("%s", table[i].line);
+    for (size_t i = 0; i < ARRAY_LEN(tool_lines); i++) {
+        struct guard_verdict v = judge(tool_lines[i].guard, tool_lines[i].line, no_environment);
+        if ((v.action == GUARD_STOP) != tool_lines[i].stops)
+            fail_msg("%s", tool_lines[i].line);
     }
 }
 
