@@ -141,7 +141,10 @@ static bool heredoc_extent(struct shell_reader *r, const struct shell_redirect *
         continued = goes_on;
         begin = end + 1;
     }
-    return shell_fail(r, "a here-document without its end", r->pos);
+    if (!r->shell->plain)
+        return shell_fail(r, "a here-document without its end", r->pos);
+    *ret_body_end = r->pos = r->end; /* shells take it, with a warning */
+    return true;
 }
 
 /* The body without the tabs in front of its lines. */
@@ -373,7 +376,9 @@ static bool read_token(struct shell_reader *r)
     r->token_begin = r->pos;
     if (r->pos >= r->end) {
         r->token = TOKEN_END;
-        return r->pending_count == 0 || shell_fail(r, "a here-document without its end", r->pos);
+        return r->pending_count == 0 ||
+               (r->shell->plain ? shell_heredocs(r)
+                                : shell_fail(r, "a here-document without its end", r->pos));
     }
     r->shell->steps += r->pos - before + 1;
     c = r->text[r->pos];

@@ -76,8 +76,12 @@ static const char *tilde(const struct subject *s, const char *text, const char *
     const char *home = ruleset_home(s->rules);
 
     *ret_rest = text + n;
-    if (n == 1 || (n == 2 && (text[1] == '+' || text[1] == '-')))
-        return n == 1 ? home : "";
+    if (n == 1)
+        return home;
+    if (n == 2 && text[1] == '+')
+        return "";
+    if (n == 2 && text[1] == '-') /* the directory before this one: anything */
+        return "\x01";
     if (n == 5 && memcmp(text, "~root", 5) == 0)
         return "/root";
     char *other = arena_printf(s->arena, "/home/%.*s", (int)MIN_OF(n - 1, 255U), text + 1);
@@ -130,7 +134,7 @@ const char *place_of(const struct subject *s, const struct word *w, const char *
         cwd = unknown ? "\x01" : "";
     else if (cwd[0] == '~') /* cd ~/x */
         start = tilde(s, cwd, &cwd);
-    if (text[0] == WORD_HOLE) /* it may be absolute */
+    if (text[0] == WORD_HOLE || front[0] == WORD_HOLE) /* it may be absolute */
         start = cwd = "";
     size_t size = strlen(start) + strlen(cwd) + strlen(front) + strlen(rest) + 8;
     struct trail t = { .text = arena_alloc(s->arena, size, 1),

@@ -50,7 +50,7 @@ MATCH(delete_root)
 {
     if (strcmp(s->name, "mv") == 0)
         return writes_danger(s, false);
-    return is_recursive(s) && writes_danger(s, true);
+    return (is_recursive(s) || list_has("trash trash-put", s->name)) && writes_danger(s, true);
 }
 
 MATCH(perm_root)

@@ -33,7 +33,7 @@ struct writer {
 };
 
 static const struct writer writers[] = {
-    { "rm unlink rmdir srm trash", WRITE_DELETE, WHICH_ALL, 0, "", "", "", "" },
+    { "rm unlink rmdir srm trash trash-put", WRITE_DELETE, WHICH_ALL, 0, "", "", "", "" },
     { "touch mkdir mkfifo mknod sponge ed", WRITE_FILE, WHICH_ALL, 0, "mdrt", "mode date reference",
       "", "" },
     { "truncate", WRITE_FILE, WHICH_ALL, 0, "sr", "size reference", "", "" },
