@@ -226,7 +226,8 @@ static bool local_save(struct walker *w, struct symbol *symbol)
 
 struct declare {
     bool exports, locals, unsets;
-    bool refers; /* -n makes a reference */
+    bool refers;   /* -n makes a reference */
+    bool may_fail; /* local outside of functions: zsh takes it */
     uint32_t flags;
     bool functions, prints;
 };
@@ -249,6 +250,12 @@ static void declare_option(struct walker *w, struct declare *d, const char *opti
     }
 }
 
+/* What it had before is known. */
+static bool had_value(const struct walker *w, const struct symbol *symbol)
+{
+    return scope_get(w->scope, symbol).kind > VALUE_UNKNOWN || str_eq(symbol->name, "IFS");
+}
+
 static bool declare_one(struct walker *w, const struct declare *d, const struct word *word)
 {
     const char *text;
@@ -264,7 +271,8 @@ static bool declare_one(struct walker *w, const struct declare *d, const struct 
     symbol = scope_intern(w->scope, word->text, len);
     if (!symbol || (d->locals && w->frame && !local_save(w, symbol)))
         return walk_fail(w, WALK_NOMEM, "no memory", NULL);
-    if (word->text[len] == '[') {
+    if (word->text[len] == '[' ||
+        (d->may_fail && !(word->flags & WORD_ARRAY) && had_value(w, symbol))) {
         scope_forget(w->scope, symbol);
     } else if (text && !(word->flags & WORD_ARRAY)) {
         value.text = text;
@@ -304,6 +312,7 @@ static bool builtin_declare(struct walker *w, const struct word *words, size_t c
     size_t i = 1;
 
     d.refers = !is_export && !is_readonly;
+    d.may_fail = is_local && !w->frame;
     d.unsets = is_local || (d.locals && w->frame);
     d.flags = is_readonly ? SYMBOL_READONLY : 0;
     for (; i < count && (words[i].text[0] == '-' || words[i].text[0] == '+'); i++)
@@ -312,8 +321,6 @@ static bool builtin_declare(struct walker *w, const struct word *words, size_t c
         return !(d.flags & SYMBOL_READONLY) || fix_functions(w, words + i, count - i);
     if (d.prints)
         return true;
-    if (is_local && !w->frame) /* no function: it fails, but not in every shell */
-        return builtin_read(w, words, count);
     for (; i < count; i++) {
         if (!declare_one(w, &d, &words[i]))
             return false;

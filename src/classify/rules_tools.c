@@ -324,13 +324,23 @@ static bool git_sub_is(const struct word *rest, size_t count, const char *list)
     return i < count && list_has(list, rest[i].text);
 }
 
+/* git p*: whatever file is called that. */
+static bool verb_is_pattern(const struct subject *s, const char *verb)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->args[i].text == verb)
+            return s->args[i].flags & WORD_GLOB;
+    }
+    return false;
+}
+
 MATCH(git_write)
 {
     const struct word *rest;
     size_t count;
     const char *verb = git_verb(s, &rest, &count);
 
-    if (strchr(verb, WORD_HOLE)) {
+    if (strchr(verb, WORD_HOLE) || verb_is_pattern(s, verb)) {
         s->reason = "What git will do is only known when it runs.";
         return true;
     }
