@@ -141,25 +141,7 @@ MATCH(package_install)
            (strcmp(name, "gem") == 0 && args_have(s, "update"));
 }
 
-/* ---- things that others see ---- */
-
-MATCH(publish)
-{
-    const char *verb = verb_of(s, 0, "C", "prefix dir filter workspace registry cwd chdir stack");
-
-    if (list_has("terraform tofu terragrunt", s->name))
-        return list_has("apply destroy import taint state force-unlock", verb) &&
-               !args_have(s, "list show");
-    if (list_has("pulumi cdk sls serverless", s->name))
-        return list_has("up destroy deploy remove refresh", verb);
-    if (strcmp(s->name, "ansible-playbook") == 0)
-        return !args_want_info(s) && !args_have(s, "--syntax-check --check --list-hosts");
-    if (strcmp(s->name, "gem") == 0)
-        return list_has("push yank", verb);
-    if (strcmp(s->name, "twine") == 0)
-        return strcmp(verb, "upload") == 0;
-    return list_has("publish unpublish login adduser yank owner deprecate dist-tag", verb);
-}
+/* ---- settings of the machine ---- */
 
 MATCH(settings)
 {

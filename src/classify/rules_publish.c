@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matchers: what others see, or run. Registries of packages, hosts of code, clouds: a table says by
+ * which words each tool changes something there. What only looks is not in it.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "classify/rules.h"
+
+#define VALUES_SHORT "CRn"
+#define VALUES_LONG                                                                                \
+    "prefix dir filter workspace registry cwd chdir stack repo hostname profile region project "   \
+    "endpoint-url output config token app resource-group subscription directory"
+
+static const struct publisher {
+    const char *programs, *first, *second; /* second: "" is any */
+} publishers[] = {
+    { "npm yarn pnpm bun cargo poetry uv hatch flit lerna vsce",
+      "publish unpublish login adduser yank owner deprecate dist-tag", "" },
+    { "yarn", "npm", "publish login tag" },
+    { "cargo", "release", "" },
+    { "gem", "push yank", "" },
+    { "twine", "upload", "" },
+    { "pod", "trunk", "push delete deprecate add-owner" },
+    { "goreleaser", "release publish", "" },
+    { "terraform tofu terragrunt", "apply destroy import taint state force-unlock", "" },
+    { "pulumi cdk sls serverless", "up destroy deploy remove refresh", "" },
+    { "vercel netlify firebase fly flyctl eb wrangler railway surge eas",
+      "deploy publish launch destroy remove rm delete promote rollback submit scale secrets", "" },
+    { "supabase", "db", "push reset" },
+    { "gh", "pr",
+      "create merge close reopen edit comment review ready lock unlock update-branch revert" },
+    { "gh", "issue",
+      "create close reopen edit comment delete transfer lock unlock pin unpin develop" },
+    { "gh", "release", "create delete delete-asset edit upload" },
+    { "gh", "repo", "create delete edit rename archive unarchive fork sync deploy-key" },
+    { "gh", "workflow", "run enable disable" },
+    { "gh", "run", "rerun cancel delete" },
+    { "gh", "gist label secret variable ssh-key gpg-key cache",
+      "create edit delete remove rename set add clone" },
+    { "gh", "extension", "install upgrade remove" },
+    { "gh", "codespace cs", "create delete edit ssh cp stop rebuild" },
+    { "glab", "mr issue release repo", "create merge close reopen update note delete approve" },
+    { "gsutil", "rm cp mv rsync mb rb acl iam", "" },
+};
+
+static bool in_table(const struct subject *s, const char *first, const char *second)
+{
+    for (size_t i = 0; i < ARRAY_LEN(publishers); i++) {
+        const struct publisher *p = &publishers[i];
+
+        if (list_has(p->programs, s->name) && list_has(p->first, first) &&
+            (!*p->second || list_has(p->second, second)))
+            return true;
+    }
+    return false;
+}
+
+/* gh api -X DELETE x; with fields it is a POST. */
+static bool gh_api_changes(const struct subject *s)
+{
+    struct flags f;
+    enum flag_kind kind;
+    bool fields = false;
+
+    flags_init(&f, s->args, s->count, "XfFHqtp",
+               "method field raw-field header jq template preview input hostname cache");
+    while ((kind = flags_next(&f)) != FLAG_END) {
+        if ((kind == FLAG_SHORT && f.letter == 'X') ||
+            (kind == FLAG_LONG && flags_is_long(&f, "method")))
+            return f.value && strcasecmp(f.value, "GET") != 0;
+        fields |= (kind == FLAG_SHORT && strchr("fF", f.letter)) ||
+                  (kind == FLAG_LONG && (flags_is_long(&f, "field") || flags_is_long(&f, "input") ||
+                                         flags_is_long(&f, "raw-field")));
+    }
+    return fields && !args_have(s, "graphql");
+}
+
+/* aws SERVICE OPERATION */
+static bool aws_changes(const char *service, const char *operation)
+{
+    static const char *const looks[] = { "describe", "list",     "get",     "head", "batch-get",
+                                         "ls",       "help",     "wait",    "scan", "query",
+                                         "lookup",   "search",   "presign", "view", "filter",
+                                         "tail",     "simulate", "check" };
+
+    if (!*operation || list_has("configure sso help sts", service))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+        if (str_has_prefix(operation, looks[i]))
+            return false;
+    }
+    return true;
+}
+
+/* python -m twine upload dist/x */
+static bool python_publishes(const struct subject *s)
+{
+    for (size_t i = 0; i + 2 < s->count; i++) {
+        if (word_is(&s->args[i], "-m"))
+            return list_has("twine flit hatch poetry", s->args[i + 1].text) &&
+                   list_has("upload publish", s->args[i + 2].text);
+    }
+    return false;
+}
+
+MATCH(publish)
+{
+    const char *first = verb_of(s, 0, VALUES_SHORT, VALUES_LONG);
+    const char *second = verb_of(s, 1, VALUES_SHORT, VALUES_LONG);
+
+    if (list_has("python pypy py", s->name))
+        return python_publishes(s);
+    if (strcmp(s->name, "ansible-playbook") == 0)
+        return !args_want_info(s) && !args_have(s, "--syntax-check --check --list-hosts");
+    if (list_has("terraform tofu terragrunt", s->name) && args_have(s, "list show"))
+        return false;
+    if (args_want_info(s))
+        return false;
+    if (strcmp(s->name, "aws") == 0)
+        return aws_changes(first, second);
+    if (list_has("gcloud az doctl", s->name))
+        return args_have(s, "delete deploy create update remove restart reset resize purge submit "
+                            "ssh scp");
+    if (strcmp(s->name, "gh") == 0 && strcmp(first, "api") == 0)
+        return gh_api_changes(s);
+    if (strcmp(s->name, "vercel") == 0 && (!*first || args_have(s, "--prod")))
+        return true;
+    return in_table(s, first, second);
+}
