@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the shell's own commands change in what is known: cd, export, read, set, … Only effects:
+ * What the shell's own commands change in what is known: export, read, set, … Only effects:
  * whether a command is harmful is for the judge.
  *
  * A command whose name or arguments are not known may be any of them: then everything is forgotten.
@@ -391,6 +391,7 @@ static bool builtin_set(struct walker *w, const struct word *words, size_t count
             break;
         }
         w->scope->all_exported |= on && strchr(words[i].text, 'a');
+        w->scope->stops_on_error |= on && strchr(words[i].text, 'e') && w->unsure == 0;
         w->scope->poisoned |= on && strchr(words[i].text, 'k');
         if (strchr(words[i].text, 'o') && i + 1 < count) {
             i++;
@@ -444,48 +445,6 @@ static bool builtin_trap(struct walker *w, const struct word *words, size_t coun
         w->scope->poisoned |= (words[i].flags & WORD_UNKNOWN) != 0;
         for (size_t k = 0; k < ARRAY_LEN(always); k++)
             w->scope->poisoned |= strcasecmp(words[i].text, always[k]) == 0;
-    }
-    return true;
-}
-
-static bool builtin_alias(struct walker *w, const struct word *words, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        const char *equals = strchr(words[i].text, '=');
-        struct symbol *symbol;
-        struct alias *alias;
-
-        if (!equals || equals == words[i].text)
-            continue;
-        symbol = scope_intern(w->scope, words[i].text, (size_t)(equals - words[i].text));
-        alias = walk_alloc(w, 1, sizeof(*alias));
-        if (!symbol || !alias)
-            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
-        alias->text = words[i];
-        alias->text.text = equals + 1;
-        alias->text.len = strlen(equals + 1);
-        alias->next = symbol->aliases;
-        symbol->aliases = alias;
-    }
-    return true;
-}
-
-/* hash -p PROGRAM NAME…; zsh: hash NAME=PROGRAM. */
-static bool builtin_hash(struct walker *w, const struct word *words, size_t count)
-{
-    bool binds = false;
-
-    for (size_t i = 1; i < count; i++) {
-        size_t len = strcspn(words[i].text, "=");
-        struct symbol *symbol;
-
-        binds |= words[i].text[0] == '-' && strchr(words[i].text, 'p');
-        if (!binds && !words[i].text[len])
-            continue;
-        symbol = scope_intern(w->scope, words[i].text, len);
-        if (!symbol)
-            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
-        symbol->is_rebound = true;
     }
     return true;
 }

@@ -161,3 +161,17 @@ bool builtin_popd(struct walker *w, const struct word *words, size_t count)
     scope_set(s, &s->dirs, dirs);
     return true;
 }
+
+/* cd ~; cd x; rm -rf *: nobody looks whether the second one fails, and then this is where it is. */
+bool cwd_is_risky(const struct value *cwd)
+{
+    static const char *const places[] = { "/",    "/bin",  "/boot", "/etc", "/home",  "/lib",
+                                          "/opt", "/root", "/srv",  "/usr", "/Users", "/var" };
+    const char *text = cwd->kind == VALUE_SCALAR ? cwd->items[0].text : "";
+
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        if (str_eq(text, places[i]))
+            return true;
+    }
+    return text[0] == '~' && !strchr(text, '/');
+}

@@ -226,6 +226,48 @@ bool function_rest(struct walker *w, const struct context *cx)
 
 /* ---- aliases --------------------------------------------------------------------------------- */
 
+bool builtin_alias(struct walker *w, const struct word *words, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const char *equals = strchr(words[i].text, '=');
+        struct symbol *symbol;
+        struct alias *alias;
+
+        if (!equals || equals == words[i].text)
+            continue;
+        symbol = scope_intern(w->scope, words[i].text, (size_t)(equals - words[i].text));
+        alias = walk_alloc(w, 1, sizeof(*alias));
+        if (!symbol || !alias)
+            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+        alias->text = words[i];
+        alias->text.text = equals + 1;
+        alias->text.len = strlen(equals + 1);
+        alias->next = symbol->aliases;
+        symbol->aliases = alias;
+    }
+    return true;
+}
+
+/* hash -p PROGRAM NAME…; zsh: hash NAME=PROGRAM. */
+bool builtin_hash(struct walker *w, const struct word *words, size_t count)
+{
+    bool binds = false;
+
+    for (size_t i = 1; i < count; i++) {
+        size_t len = strcspn(words[i].text, "=");
+        struct symbol *symbol;
+
+        binds |= words[i].text[0] == '-' && strchr(words[i].text, 'p');
+        if (!binds && !words[i].text[len])
+            continue;
+        symbol = scope_intern(w->scope, words[i].text, len);
+        if (!symbol)
+            return walk_fail(w, WALK_NOMEM, "no memory", NULL);
+        symbol->is_rebound = true;
+    }
+    return true;
+}
+
 static bool alias_walk(struct walker *w, const struct alias *alias,
                        const struct shell_command *command, const struct context *cx)
 {

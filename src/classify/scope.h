@@ -95,11 +95,12 @@ struct scope {
     struct assignment *exports;
     size_t export_count, export_cap;
     uint32_t stamps, epochs;
-    uint64_t steps;    /* changes made, undone and joined */
-    bool poisoned;     /* nothing can be known any more */
-    bool all_exported; /* set -a */
-    bool failed;       /* no memory */
-    bool too_many;     /* exports */
+    uint64_t steps;      /* changes made, undone and joined */
+    bool poisoned;       /* nothing can be known any more */
+    bool all_exported;   /* set -a */
+    bool stops_on_error; /* set -e */
+    bool failed;         /* no memory */
+    bool too_many;       /* exports */
 };
 
 void scope_init(struct scope *s, struct arena *arena);

@@ -339,8 +339,11 @@ static bool walk_chain(struct walker *w, const struct shell_item *first,
 
     if (!walk_pipeline(w, first, cx))
         return false;
-    if (first->next == end)
+    if (first->next == end) {
+        if (item_is_cd(first) && !w->scope->stops_on_error && cwd_is_risky(&before))
+            scope_forget(w->scope, &w->scope->cwd);
         return true;
+    }
     mark = scope_mark(w->scope);
     w->unsure++;
     w->branches++;

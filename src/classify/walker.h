@@ -159,6 +159,10 @@ bool builtin_apply(struct walker *w, const struct call *call);
 bool builtin_cd(struct walker *w, const struct word *words, size_t count);
 bool builtin_pushd(struct walker *w, const struct word *words, size_t count);
 bool builtin_popd(struct walker *w, const struct word *words, size_t count);
+bool builtin_alias(struct walker *w, const struct word *words, size_t count);
+bool builtin_hash(struct walker *w, const struct word *words, size_t count);
+/* A cd from here that fails unseen leaves the text where it does harm. */
+bool cwd_is_risky(const struct value *cwd);
 /* NAME=value in front of a command, or alone (keep). */
 bool assign_word(struct walker *w, const struct context *cx, const struct shell_word *word,
                  bool keep, struct assignment *ret);
