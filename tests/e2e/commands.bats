@@ -233,6 +233,9 @@ END
         "git -c alias.zap='reset --hard' zap" "git -c alias.zap='!git reset --hard' zap" \
         "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.zap GIT_CONFIG_VALUE_0='reset --hard' git zap" \
         "printf '[alias]\nzap = reset --hard\n' >inc; git -c include.path=\$PWD/inc zap" \
+        "n=z\$(printf %0300d 0); git -c alias.\$n='reset --hard' \$n" \
+        "v=\$(printf %09000d 0); git -c alias.zap=\"reset --hard --\$v\" zap" \
+        "cd / && GIT_DIR='$W/.git' GIT_WORK_TREE='$W' git checkout f" \
         "git --shallow-file x checkout f" "git read-tree --reset -u HEAD"; do
         run --separate-stderr box -- bash -c "$line"
         echo "$line: $status $stderr"
