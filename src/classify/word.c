@@ -279,10 +279,21 @@ static bool selects_by_running(const char *text, size_t len)
     return false;
 }
 
+/*
+ * a=(@(x)): without extglob an error, and then bash does not give up the text but this line only;
+ * the body of a here-document that was begun on it would be commands.
+ */
+static bool is_lost_in_array(const struct shell_reader *r)
+{
+    return (r->flags & READ_PATTERN) && !(r->flags & READ_TEST);
+}
+
 static bool read_pattern(struct shell_reader *r, struct shell_word *word)
 {
     size_t begin = r->pos + 2;
 
+    if (is_lost_in_array(r))
+        return shell_fail(r, "a pattern in an array", r->pos);
     if (!shell_word_text(r, word, r->text + r->pos, 2, 0) || !shell_enter(r))
         return false;
     r->pos += 2;
