@@ -326,8 +326,9 @@ static void judge_call(const struct frame *f, const struct call *call)
     bool counts = !(f->covered || f->only_stricter);
     bool says = o.matched && o.decision > DECISION_ALLOW;
 
+    /* (($a > 1)) is no program $a in earnest; but x &>f $a is, to dash. */
     if (f->plain && says && strcmp(o.rule, builtin_rules[RULE_unknown_command].name) == 0)
-        says = false;
+        says = call->part && call->part_len > 0 && call->part[0] == '>';
     if (says && (counts || o.decision == DECISION_FORBIDDEN))
         judge_find(j, o.decision, o.rule, o.reason, call);
     if (o.matched && o.decision == DECISION_FORBIDDEN)
