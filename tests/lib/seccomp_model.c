@@ -112,23 +112,23 @@ static bool model_init(unsigned action, const struct seccomp_options *o, uint32_
     return named && (action == SECCOMP_INIT_CONNECT || a0 == AF_UNIX);
 }
 
-static bool model_others(unsigned action, uint32_t a0, uint32_t a1)
+/* Limits of one's own but the one of core files, which is only said to be set. */
+static uint32_t model_limit(uint64_t resource, bool sets)
 {
-    if (action == SECCOMP_SETPRIORITY)
-        return (a0 == PRIO_PROCESS || a0 == PRIO_PGRP) && a1 != 1;
-    return action == SECCOMP_PRLIMIT ? a0 == 0 : a0 != 1;
+    return (uint32_t)resource == RLIMIT_CORE && sets ? ERRNO(0) : SECCOMP_RET_ALLOW;
 }
 
-/* Limits of one's own but the one of core files, which is only said to be set. */
-static uint32_t model_limits(unsigned action, const struct seccomp_data *data)
+static uint32_t model_others(unsigned action, const struct seccomp_data *data)
 {
-    const bool by_pid = action == SECCOMP_PRLIMIT;
-    const bool sets = !by_pid || data->args[2] != 0;
+    uint32_t a0 = (uint32_t)data->args[0], a1 = (uint32_t)data->args[1];
 
-    if (by_pid && !model_others(action, (uint32_t)data->args[0], 0))
-        return ERRNO(EPERM);
-    return (uint32_t)data->args[by_pid ? 1 : 0] == RLIMIT_CORE && sets ? ERRNO(0)
-                                                                       : SECCOMP_RET_ALLOW;
+    if (action == SECCOMP_SETPRIORITY)
+        return allow_if((a0 == PRIO_PROCESS || a0 == PRIO_PGRP) && a1 != 1);
+    if (action == SECCOMP_SETRLIMIT)
+        return model_limit(a0, true);
+    if (action == SECCOMP_PRLIMIT)
+        return a0 == 0 ? model_limit(a1, data->args[2] != 0) : ERRNO(EPERM);
+    return allow_if(a0 != 1);
 }
 
 static bool model_mode(unsigned action, const struct seccomp_data *data)
@@ -152,6 +152,12 @@ static bool model_ioctl(uint32_t request)
 
     return request != TIOCSTI && request != TIOCLINUX && request != TIOCCONS &&
            request != TIOCSETD && !names;
+}
+
+static bool model_personality(uint32_t kind)
+{
+    return kind == PER_LINUX || kind == PER_LINUX32 || kind == UNAME26 ||
+           kind == (UNAME26 | PER_LINUX32) || kind == ADDR_NO_RANDOMIZE || kind == UINT32_MAX;
 }
 
 static uint32_t model_action(unsigned action, const struct seccomp_options *o,
@@ -203,15 +209,12 @@ static uint32_t model_action(unsigned action, const struct seccomp_options *o,
     case SECCOMP_FCNTL:
         return allow_if(a1 != F_SETLEASE);
     case SECCOMP_PERSONALITY:
-        return allow_if(a0 == PER_LINUX || a0 == PER_LINUX32 || a0 == UNAME26 ||
-                        a0 == (UNAME26 | PER_LINUX32) || a0 == ADDR_NO_RANDOMIZE ||
-                        a0 == UINT32_MAX);
+        return allow_if(model_personality(a0));
     case SECCOMP_PRLIMIT:
-    case SECCOMP_SETRLIMIT:
-        return model_limits(action, data);
     case SECCOMP_SCHED:
     case SECCOMP_SETPRIORITY:
-        return allow_if(model_others(action, a0, a1));
+    case SECCOMP_SETRLIMIT:
+        return model_others(action, data);
     case SECCOMP_SOCKET:
         return model_socket(o, a0, a1, a2);
     case SECCOMP_SOCKETPAIR:
