@@ -201,8 +201,11 @@ static void settle(struct loop_task *task)
         return;
     }
     s->resting = false;
-    for (struct listener *l = s->listeners; l && s->count < s->limits.connections; l = l->next)
-        listener_pause(l, false);
+    for (struct listener *l = s->listeners; l; l = l->next) {
+        if (s->count < s->limits.connections)
+            listener_pause(l, false);
+        s->resting = s->resting || l->paused; /* the place may be another run's already */
+    }
 }
 
 void server_lost_connection(struct server *s)

@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -226,21 +227,52 @@ static bool is_taken_by_git(struct scan *s, const struct repo *r)
            git_is_there(s, r->gitdir, "refs/.", true);
 }
 
+/* Whatever it is: git asks only whether it may be executed, and a link may lead it elsewhere. */
+static bool is_taken_name(struct scan *s, const char *dir, const char *name)
+{
+    struct resolved r = { 0 };
+    _err_ abx_error *ignored = NULL;
+    struct scan quiet = *s;
+
+    quiet.err = &ignored;
+    return git_look(&quiet, dir, name, &r) == ABX_OK && (r.exists || r.pin_count > 0);
+}
+
+/* What counts as absent and is on the disk: a run that goes on holds it. */
+static bool is_held_name(struct scan *s, const char *dir, const char *name)
+{
+    const char *path = join(s, dir, name);
+    struct stat st;
+
+    return !path || lstat(path, &st) == 0;
+}
+
 /*
  * Git takes a directory for a bare repository as soon as its ".git" is none, and a command can
  * bring that about: HEAD must stay writable. A bare one has objects and refs, or a commondir that
- * leads to some. HEAD is held last, because git calls a file of that name ambiguous.
+ * leads to some. Only a name that is not there can be kept so: a file or a link in the place of
+ * refs is as good to git. HEAD is held last, because git calls a file of that name ambiguous.
+ *
+ * One is enough, if all runs that go on hold the same one: where they do not, each takes away what
+ * the other holds.
  */
 int32_t git_keep_work_tree(struct scan *s, const struct repo *repo)
 {
     static const char *const needed[] = { "refs", "objects", "HEAD" };
-    size_t i = 0;
+    int32_t r = ABX_OK;
+    bool held = false;
 
     if (s->git_trees++ >= GIT_MAX_HELD) /* a ".git" that git takes stays one, if it is closed */
         return git_protect_closed(s, is_taken_by_git(s, repo) ? repo->gitdir : repo->top);
-    while (i + 1 < ARRAY_LEN(needed) && git_is_there(s, repo->top, needed[i], true))
-        i++;
-    int32_t r = git_protect_name(s, repo->top, needed[i], 0);
+    for (size_t i = 0; i < ARRAY_LEN(needed) && r == ABX_OK; i++) {
+        bool here = is_taken_name(s, repo->top, needed[i]);
+        bool last = i + 1 == ARRAY_LEN(needed);
+
+        if (here ? held || !last : held && !is_held_name(s, repo->top, needed[i]))
+            continue;
+        held = true;
+        r = git_protect_name(s, repo->top, needed[i], 0);
+    }
     return r == ABX_OK ? git_protect_name(s, repo->top, "commondir", 0) : r;
 }
 

@@ -241,6 +241,36 @@ BARE='bare() {
     use_git "$W"
 }
 
+# To git a file that may be executed is as good as a directory, and so is what a link leads to.
+@test "A125 variant: a project that has such a name, which becomes a file or a link" {
+    local how
+    make_repo
+    plant
+    for how in 'echo >refs; chmod 755 refs' 'ln -s /bin/sh refs' 'ln -s /proc/self/cwd/bin refs'; do
+        rm -rf "$W/refs" "$W/sub"
+        as_who mkdir -p "$W/refs" "$W/sub/bin"
+        run inside "rm -rf refs; $how"
+        run inside "$BARE"'; rm .git/HEAD; bare . $W'
+        use_git "$W" "$W/sub"
+        echo "ref: refs/heads/main" >"$W/.git/HEAD"
+        own "$W"
+        (cd "$W" && rm -rf HEAD config objects)
+    done
+}
+
+@test "A125 variant: a project that has such a name, and two runs that each have another" {
+    make_repo
+    plant
+    as_who mkdir "$W/refs"
+    inside 'rm -rf refs; : >gone; for i in $(seq 100); do [ -e there ] && break; sleep 0.1; done; rm -f refs; mkdir refs; : >back' 3>&- &
+    started+=("$!")
+    [ "${BACKEND:-native}" = landlock ] || wait_for test -e "$W/gone" # by Landlock alone nothing is made at the top
+    run inside "$BARE"'; rm .git/HEAD; rm -f objects; bare . $W; : >there; for i in $(seq 100); do [ -e back ] && break; sleep 0.1; done'
+    wait "${started[-1]}" || :
+    [ "${BACKEND:-native}" = landlock ] || [ -e "$W/back" ]
+    use_git "$W"
+}
+
 # made NAMES…: which of them the command could make or change.
 made_of() {
     (cd "$1" && shift && for n in "$@"; do grep -rl evil "$n" 2>/dev/null || :; done)
@@ -354,7 +384,7 @@ cannot_plant() {
 @test "A132 a policy of our own in the repository, and a run inside with another one" {
     ours_only
     watch "$O" "$D"
-    run inside 'for n in .agentbox.json .agentbox.jsonc .agentbox.yaml; do
+    run inside 'for n in .agentbox.json .agentbox.jsonc .agentbox.yaml .agentbox.yml; do
         echo "{ \"filesystem\": { \"rw\": [\"$O\"] } }" >$n; mv $n x; done; mkdir -p ~/.config/agentbox
         echo "{ \"filesystem\": { \"rw\": [\"/\"] } }" >~/.config/agentbox/config.json'
     [ -z "$(find "$W" "$H" -name '.agentbox*' -o -name 'config.json')" ]

@@ -7,7 +7,7 @@
 load ../lib/e2e
 
 ABSENT=(.mcp.json .claude .codex .cursor .gemini .vscode .idea .envrc .devcontainer .agentbox.json
-    .agentbox.yaml .agentbox.jsonc .devcontainer.json .pi)
+    .agentbox.yaml .agentbox.yml .agentbox.jsonc .devcontainer.json .pi)
 
 list_workspace() {
     find "$W" -printf '%P %y %m %U:%G %l\n' | sort

@@ -264,6 +264,21 @@ static void one_run_loses_no_work_to_itself(void **state)
     hang_up(late);
 }
 
+/* Its listener rests when another run takes one of its places, and all are full again. */
+static void a_run_that_had_to_make_room_is_served_later(void **state)
+{
+    int fds[CROWD];
+
+    (void)state;
+    crowd(fds, "127.0.0.1");
+    int modest = ask_for(MODEST, "127.0.0.1", target_port);
+    assert_non_null(strstr(hear(modest), " 200 "));
+    hang_up_all(fds, CROWD);
+    turn(40);
+    expect_served(GREEDY);
+    hang_up(modest);
+}
+
 /* The clients do not wait, their questions stay. */
 static void questions_of_one_run_leave_some_for_others(void **state)
 {
@@ -433,6 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_within_its_part_loses_nothing_to_one_beyond, make,
                                         unmake),
         cmocka_unit_test_setup_teardown(one_run_loses_no_work_to_itself, make, unmake),
+        cmocka_unit_test_setup_teardown(a_run_that_had_to_make_room_is_served_later, make, unmake),
         cmocka_unit_test_setup_teardown(questions_of_one_run_leave_some_for_others, make, unmake),
         cmocka_unit_test_setup_teardown(look_ups_of_one_run_leave_some_for_others, make, unmake),
         cmocka_unit_test_setup_teardown(what_was_answered_counts_as_long_as_somebody_may_be_asked,
