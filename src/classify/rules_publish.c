@@ -77,15 +77,35 @@ static bool gh_api_changes(const struct subject *s)
     return fields && !args_have(s, "graphql");
 }
 
-/* aws SERVICE OPERATION */
-static bool aws_changes(const char *service, const char *operation)
+/* aws s3 cp s3://b/x ., gsutil cp gs://b/x .: from there, and there is nothing to it but that. */
+static bool only_fetches(const struct subject *s, size_t operand, const char *scheme)
 {
-    static const char *const looks[] = { "describe", "list",     "get",     "head", "batch-get",
-                                         "ls",       "help",     "wait",    "scan", "query",
-                                         "lookup",   "search",   "presign", "view", "filter",
-                                         "tail",     "simulate", "check" };
+    static const char values[] = VALUES_LONG
+        " include exclude acl storage-class sse sse-kms-key-id content-type grants "
+        "cache-control metadata page-size source-region request-payer";
+    const char *to = verb_of(s, operand + 1, VALUES_SHORT, values);
+    size_t there = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->args[i].text[0] == WORD_HOLE)
+            return false;
+        there += str_has_prefix(s->args[i].text, scheme) ? 1 : 0;
+    }
+    return there == 1 && *to && str_has_prefix(verb_of(s, operand, VALUES_SHORT, values), scheme);
+}
+
+/* aws SERVICE OPERATION */
+static bool aws_changes(const struct subject *s, const char *service, const char *operation)
+{
+    static const char *const looks[] = {
+        "describe", "list", "get",      "head",   "batch-get", "ls",      "help",
+        "wait",     "scan", "query",    "lookup", "search",    "presign", "view",
+        "filter",   "tail", "simulate", "check",  "validate",  "estimate"
+    };
 
     if (!*operation || list_has("configure sso help sts", service))
+        return false;
+    if (strcmp(service, "s3") == 0 && list_has("cp sync", operation) && only_fetches(s, 2, "s3://"))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
         if (str_has_prefix(operation, looks[i]))
@@ -116,10 +136,13 @@ MATCH(publish)
         return !args_want_info(s) && !args_have(s, "--syntax-check --check --list-hosts");
     if (list_has("terraform tofu terragrunt", s->name) && args_have(s, "list show"))
         return false;
-    if (args_want_info(s))
+    if (args_want_info(s) || (strcmp(s->name, "goreleaser") == 0 && args_have(s, "--snapshot")))
         return false;
     if (strcmp(s->name, "aws") == 0)
-        return aws_changes(first, second);
+        return aws_changes(s, first, second);
+    if (strcmp(s->name, "gsutil") == 0 && list_has("cp rsync", first) &&
+        only_fetches(s, 1, "gs://"))
+        return false;
     if (list_has("gcloud az doctl", s->name))
         return args_have(s, "delete deploy create update remove restart reset resize purge submit "
                             "ssh scp");

@@ -131,44 +131,47 @@ static bool runs_substitution(const struct subject *s)
     return false;
 }
 
-static bool is_process(const struct subject *s, int fd)
+/* The descriptors 0 to 9 that read from a process, a bit each. */
+static unsigned process_descriptors(const struct subject *s)
 {
+    unsigned set = 0;
+
     for (size_t i = 0; i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
 
-        if (r->fd == fd && r->op == REDIRECT_IN && r->target.flags & WORD_PROCESS)
-            return true;
+        if (r->fd >= 0 && r->fd <= 9 && r->op == REDIRECT_IN && r->target.flags & WORD_PROCESS)
+            set |= 1U << r->fd;
     }
-    return false;
+    return set;
 }
 
-/* A single digit behind the prefix: the number of a descriptor; -1: it is none. */
-static int descriptor_in(const char *text, const char *prefix)
+/* A single digit behind the prefix: the bit of that descriptor; 0: it is none. */
+static unsigned descriptor_in(const char *text, const char *prefix)
 {
     size_t len = strlen(prefix);
 
     if (strncmp(text, prefix, len) != 0 || text[len] < '0' || text[len] > '9' || text[len + 1])
-        return -1;
-    return text[len] - '0';
+        return 0;
+    return 1U << (text[len] - '0');
 }
 
 /* sh < <(curl …), sh 3< <(curl …) <&3, sh /dev/fd/3 3< <(curl …): a pipe by another name. */
 static bool program_is_process(const struct subject *s)
 {
-    bool reads = reads_program(s);
+    const unsigned set = process_descriptors(s);
+    bool reads = set && reads_program(s);
 
-    if (reads && is_process(s, 0))
+    if (reads && (set & 1))
         return true;
     for (size_t i = 0; reads && i < s->call->redirect_count; i++) {
         const struct redirect *r = &s->call->redirects[i];
 
-        if (r->fd == 0 && r->op == REDIRECT_DUP_IN &&
-            is_process(s, descriptor_in(r->target.text, "")))
+        if (r->fd == 0 && r->op == REDIRECT_DUP_IN && set & descriptor_in(r->target.text, ""))
             return true;
     }
     for (size_t i = 0; i < s->count; i++) {
-        if (is_process(s, descriptor_in(s->args[i].text, "/dev/fd/")) ||
-            is_process(s, descriptor_in(s->args[i].text, "/proc/self/fd/")))
+        if (set & (descriptor_in(s->args[i].text, "/dev/fd/") |
+                   descriptor_in(s->args[i].text, "/proc/self/fd/")))
             return true;
     }
     return false;
@@ -182,7 +185,7 @@ MATCH(pipe_to_shell)
         return false;
     if (list_has("source .", s->name))
         return arg_is(s, 0, STDIN_NAMES) &&
-               ((s->call->flags & CALL_STDIN_PIPE) || is_process(s, 0));
+               ((s->call->flags & CALL_STDIN_PIPE) || (process_descriptors(s) & 1));
     if (strcmp(s->name, "parallel") == 0)
         return s->call->flags & CALL_STDIN_PIPE && s->count == 0;
     /* xargs sh -c: the next word that is read is the program. */

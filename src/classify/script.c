@@ -90,6 +90,8 @@ static void sed_file(struct sed *s, bool writes)
         memcpy(name, s->at, len);
         name[len] = '\0';
         s->acts |= writes && (place_kind(name) != PLACE_ORDINARY || place_is_startup_file(name));
+    } else {
+        s->acts |= writes;
     }
     s->at += len;
 }
@@ -153,11 +155,14 @@ static bool sed_command(struct sed *s)
     case '#':
         s->at += strcspn(s->at, "\n");
         return true;
-    case ':':
+    case ':': /* to GNU's a command may follow: ":a e ls", "v 4 e ls" */
+    case 'v':
+        sed_blanks(s);
+        s->at += strcspn(s->at, "; \t\n\v\f\r");
+        return true;
     case 'b':
     case 't':
     case 'T':
-    case 'v':
         s->at += strcspn(s->at, ";\n");
         return true;
     default:
@@ -171,7 +176,7 @@ static bool sed_acts(const char *code, bool brackets)
     struct sed s = { .at = code, .brackets = brackets };
 
     for (;;) {
-        s.at += strspn(s.at, " \t\n;");
+        s.at += strspn(s.at, " \t\n\v\f\r;");
         if (!*s.at || s.acts || !sed_addresses(&s) || !*s.at || !sed_command(&s))
             return s.acts;
     }
@@ -187,8 +192,15 @@ bool script_sed_acts(const char *code)
 struct awk {
     const char *at;
     bool operand; /* the last token was one: a slash divides */
+    bool divides; /* … also behind i++, length and $, where awks differ */
     bool prints;  /* in a print statement: a bar is a pipe */
 };
+
+/* i++, --i */
+static bool awk_counts(const char *at)
+{
+    return (at[0] == '+' || at[0] == '-') && at[1] == at[0];
+}
 
 /* To behind the end of a string or a pattern. */
 static void awk_quoted(struct awk *a, char end)
@@ -205,16 +217,21 @@ static void awk_quoted(struct awk *a, char end)
     a->operand = true;
 }
 
+/* A number may stand right in front of it: 1system ("x"). */
 static bool awk_name_is(const char *name, size_t len, const char *word)
 {
-    return strlen(word) == len && memcmp(name, word, len) == 0;
+    size_t n = strlen(word);
+
+    return len >= n && (len == n || isdigit((unsigned char)*name)) &&
+           memcmp(name + len - n, word, n) == 0;
 }
 
 /* A name or a number. True: it runs something. */
 static bool awk_name(struct awk *a)
 {
-    static const char *const keywords[] = { "print",   "printf", "return", "in", "case",
-                                            "getline", "if",     "while",  "do", "else" };
+    static const char *const keywords[] = { "print", "printf", "return", "in",  "case",
+                                            "if",    "while",  "do",     "else" };
+    static const char *const doubtful[] = { "exit", "getline", "length" };
     const char *name = a->at;
     size_t len = 0;
 
@@ -224,6 +241,8 @@ static bool awk_name(struct awk *a)
     a->operand = true;
     for (size_t i = 0; i < ARRAY_LEN(keywords); i++)
         a->operand &= !awk_name_is(name, len, keywords[i]);
+    for (size_t i = 0; i < ARRAY_LEN(doubtful); i++)
+        a->operand &= a->divides || !awk_name_is(name, len, doubtful[i]);
     a->prints |= awk_name_is(name, len, "print") || awk_name_is(name, len, "printf");
     return awk_name_is(name, len, "system") && a->at[strspn(a->at, " \t")] == '(';
 }
@@ -244,9 +263,9 @@ static bool awk_bar(struct awk *a)
     return a->prints || str_has_prefix(next, "getline");
 }
 
-bool script_awk_acts(const char *code)
+static bool awk_acts(const char *code, bool divides)
 {
-    struct awk a = { .at = code };
+    struct awk a = { .at = code, .divides = divides };
 
     while (*a.at) {
         char c = *a.at;
@@ -262,14 +281,24 @@ bool script_awk_acts(const char *code)
             if (awk_bar(&a))
                 return true;
         } else if (c == '@' && (isalpha((unsigned char)a.at[1]) || a.at[1] == '_')) {
-            return !str_has_prefix(a.at, "@namespace"); /* @load, @include, a call by a name */
+            if (!str_has_prefix(a.at, "@namespace"))
+                return true; /* @load, @include, a call by a name */
+            a.at++;
+        } else if (awk_counts(a.at)) {
+            a.at += 2;
+            a.operand &= divides;
         } else {
             if (strchr(";{}\n", c))
                 a.prints = false;
             if (!strchr(" \t", c))
-                a.operand = strchr(")]$", c) != NULL;
+                a.operand = strchr(divides ? ")]$" : ")]", c) != NULL;
             a.at += c == '\\' && a.at[1] ? 2 : 1;
         }
     }
     return false;
+}
+
+bool script_awk_acts(const char *code)
+{
+    return awk_acts(code, true) || awk_acts(code, false);
 }

@@ -77,16 +77,16 @@ bool inner_joined(const struct inner_sink *sink, const struct subject *s, const 
 static void word_punch(const struct subject *s, struct word *word, const char *mark)
 {
     char *text = arena_alloc(s->arena, word->len + 1, 1), *out = text;
-    size_t mark_len = strlen(mark);
+    const char *at = word->text, *next;
 
-    for (const char *at = word->text; text && *at;) {
-        bool here = strncmp(at, mark, mark_len) == 0;
-
-        *out++ = here ? WORD_HOLE : *at;
-        at += here ? mark_len : 1;
+    while (text && (next = strstr(at, mark))) {
+        memcpy(out, at, (size_t)(next - at));
+        out += next - at;
+        *out++ = WORD_HOLE;
+        at = next + strlen(mark);
     }
     if (text)
-        *out = '\0';
+        memcpy(out, at, strlen(at) + 1);
     word->text = text ? text : "\x01";
     word->len = strlen(word->text);
     word->flags |= WORD_UNKNOWN;

@@ -81,13 +81,24 @@ static bool begins(const char *word, const char *start, size_t len)
     return true;
 }
 
+/* To Go's tools also 0 and f. */
+static bool is_off(const char *value)
+{
+    static const char *const words[] = { "none", "false", "False", "FALSE", "f", "F", "0" };
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (words_same(value, words[i]))
+            return true;
+    return false;
+}
+
 /* The option itself, "--x=value", "--no-x", or a letter of a group. */
 static enum option_state option_in(const char *word, const char *next, const char *option,
                                    size_t len)
 {
     if (begins(word, option, len) && (!word[len] || word[len] == '=')) {
         const char *value = word[len] ? word + len + 1 : next;
-        return words_same(value, "none") || words_same(value, "false") ? OPTION_OFF : OPTION_ON;
+        return is_off(value) ? OPTION_OFF : OPTION_ON;
     }
     if (len > 2 && words_begin(word, "--no-") && begins(word + 5, option + 2, len - 2) &&
         !word[len + 3])
@@ -97,8 +108,11 @@ static enum option_state option_in(const char *word, const char *next, const cha
     return in_group ? OPTION_ON : OPTION_NONE;
 }
 
-/* One of them is on: of several times the same the last counts. */
-static bool has_option(const struct guard_call *call, const char *options)
+/*
+ * One of them is on: of several times the same the last counts. may_follow: the next word may be
+ * its value; of an option that does the harm it is not, but an operand ("--push false").
+ */
+static bool has_option(const struct guard_call *call, const char *options, bool may_follow)
 {
     while (*options) {
         bool on = false;
@@ -106,7 +120,7 @@ static bool has_option(const struct guard_call *call, const char *options)
         while (options[len] && options[len] != ' ')
             len++;
         for (size_t i = 1; i < call->argc && !words_same(call->argv[i], "--"); i++) {
-            const char *next = i + 1 < call->argc ? call->argv[i + 1] : "";
+            const char *next = may_follow && i + 1 < call->argc ? call->argv[i + 1] : "";
             enum option_state state = option_in(call->argv[i], next, options, len);
             on = state == OPTION_NONE ? on : state == OPTION_ON;
         }
@@ -159,7 +173,7 @@ void guard_judge(size_t guard, const struct guard_call *call, struct guard_verdi
     for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
         const struct tool_row *t = &tools[i];
         if (t->guard != guard || !words_match(t, operands, count) ||
-            (t->with[0] && !has_option(call, t->with)) || has_option(call, t->unless))
+            (t->with[0] && !has_option(call, t->with, false)) || has_option(call, t->unless, true))
             continue;
         *ret = (struct guard_verdict){
             .action = GUARD_STOP, .what = t->words, .why = t->why, .instead = t->instead

@@ -346,6 +346,7 @@ static void the_rules_take_linear_time(void **state)
         "mapfile -C 'x' ",
         "[[ x || x ]];",
         "echo $'x' &>x;",
+        "sh 3<x /dev/fd/4 ",
     };
 
     (void)state;
@@ -358,6 +359,25 @@ static void the_rules_take_linear_time(void **state)
             fail_msg("'%s': %ld ticks for 24 KiB, %ld for 384 KiB", pieces[i], (long)small,
                      (long)large);
     }
+}
+
+/* xargs -I aa…ab echo aa…ab: at every place of the word nearly all of the mark fits. */
+static void marks_are_found_in_linear_time(void **state)
+{
+    const size_t bytes = (size_t)256 << 10;
+    char *mark = repeat("a", bytes, "b"), *front = repeat("a", 2 * bytes, "");
+    char *text = NULL;
+    _judged_ struct judged j;
+    clock_t begin = clock();
+
+    (void)state;
+    assert_true(asprintf(&text, "xargs -I %s echo %s%s", mark, front, mark) > 0);
+    judge(&j, text);
+    if (clock() - begin > 2 * CLOCKS_PER_SEC)
+        fail_msg("%ld ticks", (long)(clock() - begin));
+    free(mark);
+    free(front);
+    free(text);
 }
 
 /* ---- keys ---- */
@@ -423,6 +443,7 @@ int main(void)
         cmocka_unit_test(words_with_operators_are_guessed_at_so_far),
         cmocka_unit_test(only_what_starts_itself_twice_is_a_bomb),
         cmocka_unit_test(the_rules_take_linear_time),
+        cmocka_unit_test(marks_are_found_in_linear_time),
         cmocka_unit_test(different_commands_have_different_keys),
     };
 
