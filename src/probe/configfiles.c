@@ -143,7 +143,7 @@ static int32_t refuse_misnamed(int dir, const char *directory, const char *right
     if (!entry_exists(dir, name))
         return ABX_OK;
     const char *path = path_join(arena, directory, name);
-    (void)snprintf(hint, sizeof hint, "call it %s; --no-config runs without it", right);
+    (void)snprintf(hint, sizeof hint, "call it %s if it is yours, or remove it", right);
     return path ? refuse(path, "a file of that name would not be read", hint, err) : err_nomem(err);
 }
 
