@@ -16,9 +16,11 @@
  */
 #include "probe/git.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -247,6 +249,15 @@ static bool is_held_name(struct scan *s, const char *dir, const char *name)
     return !path || lstat(path, &st) == 0;
 }
 
+/* Ours, so that a command could open it, but nothing can be made in it now. */
+static bool is_shut(const char *dir)
+{
+    struct stat st;
+
+    return faccessat(AT_FDCWD, dir, W_OK, AT_EACCESS) < 0 && errno == EACCES &&
+           stat(dir, &st) == 0 && st.st_uid == geteuid();
+}
+
 /*
  * Git takes a directory for a bare repository as soon as its ".git" is none, and a command can
  * bring that about: HEAD must stay writable. A bare one has objects and refs, or a commondir that
@@ -262,6 +273,8 @@ int32_t git_keep_work_tree(struct scan *s, const struct repo *repo)
     int32_t r = ABX_OK;
     bool held = false;
 
+    if (is_shut(repo->top))
+        return git_protect_closed(s, repo->top);
     if (s->git_trees++ >= GIT_MAX_HELD) /* a ".git" that git takes stays one, if it is closed */
         return git_protect_closed(s, is_taken_by_git(s, repo) ? repo->gitdir : repo->top);
     for (size_t i = 0; i < ARRAY_LEN(needed) && r == ABX_OK; i++) {

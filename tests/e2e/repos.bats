@@ -278,6 +278,18 @@ unharmed() {
     unharmed "$W/hide/dep/.git"
 }
 
+@test "a work tree that is closed to writing stays so, and does not stop a run" {
+    make_nested "$W/dep"
+    chmod 555 "$W/dep"
+    [ "$WHO" = root ] || not as_who mkdir "$W/dep/refs"
+    inside 'cat dep/text && : >other'
+    [ -e "$W/other" ]
+    run inside 'chmod 755 dep; mkdir dep/refs'
+    [ "$status" -ne 0 ]
+    [ ! -e "$W/dep/refs" ]
+    chmod 755 "$W/dep"
+}
+
 @test "pipes, sockets and loops among git's files do not stop the scan" {
     make_nested "$W/dep"
     inside 'mkfifo .git/index2 dep/.git/MERGE_HEAD dep/fifo; ln -s . loop; ln -s loop/loop dep/loop
