@@ -266,6 +266,9 @@ static bool is_shut(const char *dir)
  *
  * One is enough, if all runs that go on hold the same one: where they do not, each takes away what
  * the other holds.
+ *
+ * Only for @git-strict: these names are in every listing and in what "*" matches, and whoever may
+ * make repositories below and put them into the index has another way (threat-model.md).
  */
 int32_t git_keep_work_tree(struct scan *s, const struct repo *repo)
 {
@@ -273,6 +276,8 @@ int32_t git_keep_work_tree(struct scan *s, const struct repo *repo)
     int32_t r = ABX_OK;
     bool held = false;
 
+    if (!(s->policy->presets & PRESET_GIT_STRICT))
+        return ABX_OK;
     if (is_shut(repo->top))
         return git_protect_closed(s, repo->top);
     if (s->git_trees++ >= GIT_MAX_HELD) /* a ".git" that git takes stays one, if it is closed */

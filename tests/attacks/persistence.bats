@@ -204,8 +204,16 @@ BARE='bare() {
     printf "[core]\n\trepositoryformatversion = 0\n\tworktree = %s\n\tfsmonitor = %s/evil\n" "$2" "$W" >$1/config
 }; exec 2>/dev/null'
 
-@test "A125 variant: a work tree whose .git is made none" {
+@test "A125 variant: documented: by @git alone, a work tree whose .git is made none" {
+    make_repo
+    run inside "$BARE"'; rm .git/HEAD; bare . "$W"'
+    grep -q 'takes `.git/HEAD` away' "$ABX_SOURCE/docs/threat-model.md"
+    [ "${BACKEND:-native}" = landlock ] || [ -e "$W/refs" ]
+}
+
+@test "A125 variant: @git-strict: a work tree whose .git is made none" {
     local how dir
+    OPTIONS+=(--set filesystem.presets=@git-strict)
     make_repo
     plant
     for how in 'rm $d/.git/HEAD' 'echo x >$d/.git/HEAD' 'mv $d/.git/refs $d/.git/r' 'chmod 0 $d/.git/objects' \
@@ -227,7 +235,8 @@ BARE='bare() {
     [ "$status" -ne 0 ]
 }
 
-@test "A125 variant: a project that has such names already" {
+@test "A125 variant: @git-strict: a project that has such names already" {
+    OPTIONS+=(--set filesystem.presets=@git-strict)
     make_repo
     plant
     as_who mkdir "$W/refs"
@@ -242,8 +251,9 @@ BARE='bare() {
 }
 
 # To git a file that may be executed is as good as a directory, and so is what a link leads to.
-@test "A125 variant: a project that has such a name, which becomes a file or a link" {
+@test "A125 variant: @git-strict: a project that has such a name, which becomes a file or a link" {
     local how
+    OPTIONS+=(--set filesystem.presets=@git-strict)
     make_repo
     plant
     for how in 'echo >refs; chmod 755 refs' 'ln -s /bin/sh refs' 'ln -s /proc/self/cwd/bin refs'; do
@@ -258,7 +268,8 @@ BARE='bare() {
     done
 }
 
-@test "A125 variant: a project that has such a name, and two runs that each have another" {
+@test "A125 variant: @git-strict: a project that has such a name, and two runs that each have another" {
+    OPTIONS+=(--set filesystem.presets=@git-strict)
     make_repo
     plant
     as_who mkdir "$W/refs"

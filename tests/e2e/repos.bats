@@ -108,7 +108,8 @@ unharmed() {
     done
 }
 
-@test "more directories that only look like repositories than there are placeholders for do not stop a run" {
+@test "@git-strict: more directories that only look like repositories than there are placeholders for do not stop a run" {
+    OPTIONS+=(--set filesystem.presets=@git-strict)
     local i
     inside 'for i in $(seq 150); do mkdir -p n$i/.git; done'
     run inside 'for i in $(seq 150); do mkdir n$i/refs; echo . >n$i/commondir; done 2>/dev/null
@@ -278,7 +279,8 @@ unharmed() {
     unharmed "$W/hide/dep/.git"
 }
 
-@test "a work tree that is closed to writing stays so, and does not stop a run" {
+@test "@git-strict: a work tree that is closed to writing stays so, and does not stop a run" {
+    OPTIONS+=(--set filesystem.presets=@git-strict)
     make_nested "$W/dep"
     chmod 555 "$W/dep"
     [ "$WHO" = root ] || not as_who mkdir "$W/dep/refs"
