@@ -41,6 +41,8 @@ static bool acts(const char *code)
            text_has_any(code, SECRETS) || text_has_any(code, HIDES);
 }
 
+typedef enum code_sight look_fn(const struct subject *s, const char *code);
+
 static enum code_sight look_at(const struct subject *s, const char *code)
 {
     if (strchr(code, WORD_HOLE) && strspn(code, "\x01 ") == strlen(code))
@@ -58,16 +60,18 @@ static enum code_sight look_at(const struct subject *s, const char *code)
     return acts(code) ? CODE_ACTS : CODE_QUIET;
 }
 
-static enum code_sight look_at_awk(const char *code)
+static enum code_sight look_at_awk(const struct subject *s, const char *code)
 {
+    (void)s;
     return text_has_any(code, "system( /inet/ @load " SECRETS) || text_has(code, "> \"/") ||
                    text_has(code, ">\"/") || script_awk_acts(code)
                ? CODE_ACTS
                : CODE_QUIET;
 }
 
-static enum code_sight look_at_sed(const char *code)
+static enum code_sight look_at_sed(const struct subject *s, const char *code)
 {
+    (void)s;
     return text_has(code, "w /etc/") || text_has(code, "w /usr/") || text_has_any(code, SECRETS) ||
                    script_sed_acts(code)
                ? CODE_ACTS
@@ -114,23 +118,6 @@ static enum code_sight look_at_flags(const struct subject *s)
     return sight;
 }
 
-/* The text on the standard input; NULL: none that shows. */
-static const char *input_text(const struct subject *s)
-{
-    for (size_t i = 0; i < s->call->redirect_count; i++) {
-        const struct redirect *r = &s->call->redirects[i];
-
-        if (r->op == REDIRECT_TEXT && r->fd == 0)
-            return r->target.text;
-    }
-    return NULL;
-}
-
-static bool is_stdin(const char *file)
-{
-    return list_has("- /dev/stdin /dev/fd/0 /proc/self/fd/0", file);
-}
-
 /* -f FILE, --file=FILE */
 static bool flag_names_script(const struct flags *f, enum flag_kind kind)
 {
@@ -145,14 +132,30 @@ bool code_is_elsewhere(const struct subject *s)
 
     flags_init(&f, s->args, s->count, "vFfiel", "expression file assign source");
     while ((kind = flags_next(&f)) != FLAG_END) {
-        if (flag_names_script(&f, kind) && (is_stdin(f.value) || strchr(f.value, WORD_HOLE)))
+        if (flag_names_script(&f, kind) &&
+            (list_has("- " STDIN_NAMES, f.value) || strchr(f.value, WORD_HOLE)))
             return true;
     }
     return false;
 }
 
+/* All texts on the standard input: zsh reads one behind the other, others the last. */
+static enum code_sight look_at_input(const struct subject *s, look_fn *look)
+{
+    enum code_sight sight = CODE_NONE;
+
+    for (size_t i = 0; i < s->call->redirect_count; i++) {
+        const struct redirect *r = &s->call->redirects[i];
+
+        if (r->op == REDIRECT_TEXT && r->fd == 0)
+            sight = worse(sight, look(s, r->target.text));
+    }
+    return sight;
+}
+
 static enum code_sight look_at_script(const struct subject *s, bool awk)
 {
+    look_fn *const look = awk ? look_at_awk : look_at_sed;
     struct flags f;
     enum flag_kind kind;
     enum code_sight sight = CODE_NONE;
@@ -167,22 +170,15 @@ static enum code_sight look_at_script(const struct subject *s, bool awk)
             code = f.value;
         else if (kind == FLAG_OPERAND && !given)
             code = f.word->text;
-        else if (flag_names_script(&f, kind) && is_stdin(f.value))
-            code = input_text(s);
+        else if (flag_names_script(&f, kind) && list_has("- " STDIN_NAMES, f.value))
+            sight = worse(sight, look_at_input(s, look));
         else if (awk && kind == FLAG_SHORT && f.letter == 'l')
             return CODE_ACTS; /* a library */
         given |= code || flag_names_script(&f, kind);
         if (code)
-            sight = worse(sight, awk ? look_at_awk(code) : look_at_sed(code));
+            sight = worse(sight, look(s, code));
     }
     return sight;
-}
-
-static enum code_sight look_at_input(const struct subject *s)
-{
-    const char *text = input_text(s);
-
-    return text ? look_at(s, text) : CODE_NONE;
 }
 
 enum code_sight code_look(const struct subject *s)
@@ -193,7 +189,7 @@ enum code_sight code_look(const struct subject *s)
         return look_at_script(s, false);
     enum code_sight sight = look_at_flags(s);
 
-    return sight == CODE_NONE ? look_at_input(s) : sight;
+    return sight == CODE_NONE ? look_at_input(s, look_at) : sight;
 }
 
 MATCH(inline_code)

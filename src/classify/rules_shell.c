@@ -16,8 +16,6 @@
 
 #define FETCHERS "curl wget fetch aria2c nc ncat netcat socat base64 base32 xxd openssl lynx http"
 
-#define STDIN_NAMES "/dev/stdin /dev/fd/0 /proc/self/fd/0"
-
 /* ---- code from a pipe ---- */
 
 /*

@@ -44,6 +44,9 @@ struct subject {
     bool *no_memory;    /* set where memory was missing: the verdict is "unreadable" then */
 };
 
+/* Files that are the standard input. */
+#define STDIN_NAMES "/dev/stdin /dev/fd/0 /proc/self/fd/0"
+
 /* ---- words ---- */
 
 bool list_has(const char *list, const char *word); /* blank-separated */

@@ -292,8 +292,7 @@ UNWRAP(shell)
     const struct redirect *given = stdin_text(s);
 
     if (!wants_text && given &&
-        (at >= s->count || arg_is(s, at, "- /dev/stdin /dev/fd/0 /proc/self/fd/0") ||
-         args_have_short(s, "s"))) {
+        (at >= s->count || arg_is(s, at, "- " STDIN_NAMES) || args_have_short(s, "s"))) {
         inner_text(sink, s, given->target.text, INNER_STDIN_TEXT);
         return true;
     }
@@ -423,7 +422,7 @@ UNWRAP(source)
     const struct redirect *given = stdin_text(s);
 
     (void)w;
-    if (!given || !arg_is(s, 0, "/dev/stdin /dev/fd/0 /proc/self/fd/0 -"))
+    if (!given || !arg_is(s, 0, "- " STDIN_NAMES))
         return false;
     inner_text(sink, s, given->target.text, INNER_STDIN_TEXT);
     return true;
