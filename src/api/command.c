@@ -8,7 +8,6 @@
 #include "api/net_rules.h"
 #include "base/str.h"
 #include "plan/bwrap.h"
-#include "plan/dump.h"
 #include "plan/seatbelt.h"
 
 static void free_strings(char **list)
@@ -298,11 +297,7 @@ static int32_t print_plan(const abx_command *c, const char *format, struct buf *
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     int32_t code = command_foresee(c, &arena, &plan, err);
-    if (code != ABX_OK)
-        return code;
-    struct plan shown = *plan;
-    code = net_rules_show(c, &arena, &shown, err);
-    return code == ABX_OK ? plan_dump(&shown, format, b, err) : code;
+    return code == ABX_OK ? net_rules_dump(c, plan, format, b, err) : code;
 }
 
 int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_text, abx_error **err)

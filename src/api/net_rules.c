@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "plan/dump.h"
 
 static bool counts(const struct settings_entry *e, bool untrusted)
 {
@@ -145,8 +146,8 @@ static bool show_ports(const struct policy *policy, struct arena *arena, struct 
     return ports;
 }
 
-int32_t net_rules_show(const abx_command *c, struct arena *arena, struct plan *plan,
-                       abx_error **err)
+static int32_t show_network(const abx_command *c, struct arena *arena, struct plan *plan,
+                            abx_error **err)
 {
     struct net_rules net;
 
@@ -168,4 +169,15 @@ int32_t net_rules_show(const abx_command *c, struct arena *arena, struct plan *p
     show_list(&lists->mitm, "mitm", hosts, &plan->host_count);
     plan->hosts = hosts;
     return ABX_OK;
+}
+
+int32_t net_rules_dump(const abx_command *c, const struct plan *plan, const char *format,
+                       struct buf *b, abx_error **err)
+{
+    _arena_ struct arena arena;
+    struct plan shown = *plan;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    int32_t code = show_network(c, &arena, &shown, err);
+    return code == ABX_OK ? plan_dump(&shown, format, b, err) : code;
 }

@@ -26,8 +26,8 @@ const char *net_rules_layer(const abx_config *config, const struct settings *cal
 int32_t net_rules_make(const abx_config *config, const struct settings *call, struct arena *arena,
                        struct net_rules *ret, abx_error **err);
 
-/* What a plan says about hosts and ports when it is printed. */
-int32_t net_rules_show(const abx_command *c, struct arena *arena, struct plan *plan,
-                       abx_error **err);
+/* plan_dump, with what it says about hosts and ports. */
+int32_t net_rules_dump(const abx_command *c, const struct plan *plan, const char *format,
+                       struct buf *b, abx_error **err);
 
 #endif

@@ -56,12 +56,8 @@ void trace_config(const abx_manager *m, const abx_config *config, const struct l
 static void trace_dump(const abx_command *c)
 {
     _buf_ struct buf text = { .limit = (size_t)64 << 20 }, line = { .limit = (size_t)1 << 20 };
-    _arena_ struct arena arena = { 0 };
-    struct plan shown = *c->plan;
 
-    arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    if (net_rules_show(c, &arena, &shown, NULL) != ABX_OK ||
-        plan_dump(&shown, "text", &text, NULL) != ABX_OK)
+    if (net_rules_dump(c, c->plan, "text", &text, NULL) != ABX_OK)
         return;
     for (const char *at = text.data; *at;) {
         const size_t len = strcspn(at, "\n");

@@ -84,8 +84,6 @@ static int32_t refuse_unknown(const struct rule_override *o, abx_error **err)
 
 static int32_t apply_override(struct ruleset *r, const struct rule_override *o, abx_error **err)
 {
-    char what[160];
-
     if (strcmp(o->rule, RULE_CHAIN_ALLOW) == 0) {
         r->chain_allow = o->decision;
         return ABX_OK;
@@ -96,9 +94,13 @@ static int32_t apply_override(struct ruleset *r, const struct rule_override *o, 
         bool forbids = builtin_rules[i].decision == DECISION_FORBIDDEN ||
                        r->decisions[i] == DECISION_FORBIDDEN; /* by an earlier override */
 
-        (void)snprintf(what, sizeof what, "rule '%s' forbids and cannot be lowered here", o->rule);
-        if (forbids && o->decision < DECISION_FORBIDDEN && !o->trusted)
+        if (forbids && o->decision < DECISION_FORBIDDEN && !o->trusted) {
+            char what[160];
+
+            (void)snprintf(what, sizeof what, "rule '%s' forbids and cannot be lowered here",
+                           o->rule);
             return refuse_override(o, what, "only the user's own configuration can do that", err);
+        }
         r->decisions[i] = o->decision;
         r->overridden[i] = true;
         return ABX_OK;

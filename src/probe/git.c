@@ -45,15 +45,20 @@ int32_t git_look(struct scan *s, const char *dir, const char *name, struct resol
     return scan_resolve(s, path, ret);
 }
 
-bool git_is_there(struct scan *s, const char *dir, const char *name, bool directory)
+bool git_looks(struct scan *s, const char *dir, const char *name, struct resolved *ret)
 {
-    struct resolved r = { 0 };
     _err_ abx_error *ignored = NULL;
     struct scan quiet = *s;
 
     quiet.err = &ignored;
-    return git_look(&quiet, dir, name, &r) == ABX_OK && r.exists && !r.denied &&
-           r.is_dir == directory;
+    return git_look(&quiet, dir, name, ret) == ABX_OK;
+}
+
+bool git_is_there(struct scan *s, const char *dir, const char *name, bool directory)
+{
+    struct resolved r = { 0 };
+
+    return git_looks(s, dir, name, &r) && r.exists && !r.denied && r.is_dir == directory;
 }
 
 char *git_read_text(struct scan *s, const char *path, size_t limit)
@@ -233,11 +238,8 @@ static bool is_taken_by_git(struct scan *s, const struct repo *r)
 static bool is_taken_name(struct scan *s, const char *dir, const char *name)
 {
     struct resolved r = { 0 };
-    _err_ abx_error *ignored = NULL;
-    struct scan quiet = *s;
 
-    quiet.err = &ignored;
-    return git_look(&quiet, dir, name, &r) == ABX_OK && (r.exists || r.pin_count > 0);
+    return git_looks(s, dir, name, &r) && (r.exists || r.pin_count > 0);
 }
 
 /* What counts as absent and is on the disk: a run that goes on holds it. */

@@ -31,6 +31,8 @@ struct repo {
 };
 
 int32_t git_look(struct scan *s, const char *dir, const char *name, struct resolved *ret);
+/* The same, saying nothing: whether it could be looked at. */
+bool git_looks(struct scan *s, const char *dir, const char *name, struct resolved *ret);
 bool git_is_there(struct scan *s, const char *dir, const char *name, bool directory);
 /* A small file without its last line ends, or NULL. */
 char *git_read_text(struct scan *s, const char *path, size_t limit);

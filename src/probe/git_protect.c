@@ -54,11 +54,8 @@ static int32_t refuse_closed(struct scan *s, const char *dir)
 static bool is_closed(struct scan *s, const char *dir)
 {
     struct resolved where = { 0 };
-    _err_ abx_error *ignored = NULL;
-    struct scan quiet = *s;
 
-    quiet.err = &ignored;
-    return git_look(&quiet, dir, "HEAD", &where) == ABX_OK && where.denied;
+    return git_looks(s, dir, "HEAD", &where) && where.denied;
 }
 
 /*
