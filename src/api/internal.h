@@ -253,6 +253,8 @@ const char *entry_shown(const struct settings_entry *entry, struct arena *arena)
 /* ---- text.c ---- */
 bool format_is_known(const char *format); /* "text" or "json"; NULL is not */
 int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
+/* The text in quotes, as people may see it, between two that are ours. */
+void put_quoted(struct buf *b, const char *before, const char *text, const char *after);
 
 /* ---- trust.c ---- */
 #define TRUST_LOOKS 3
@@ -296,6 +298,9 @@ void form_free(struct abx_exec_form *form);
 int32_t command_watch(abx_command *c, struct run *run, abx_error **err);
 /* The command runs, watched: its arena, with the plan, becomes the run's. */
 void command_keep_plan(abx_command *c, struct run *run);
+
+/* ---- remains.c: what an ended run left for the host's git, as notices, once ---- */
+void tell_remains(const abx_manager *m, struct run *run);
 
 /* ---- limits.c: limits that an ended run hit become violations, once ---- */
 void add_limit_records(struct run *run);

@@ -147,13 +147,6 @@ static const char *path_beside_file(abx_command *c, const struct config_file *fi
     return path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? path : NULL;
 }
 
-static void put_quoted(struct buf *b, const char *before, const char *text, const char *after)
-{
-    (void)buf_printf(b, "%s'", before);
-    (void)str_escape(b, text, strlen(text));
-    (void)buf_printf(b, "'%s", after);
-}
-
 /* Relative paths are the run's. Whoever starts it below his file may have meant the file's. */
 static void notice_elsewhere(abx_command *c)
 {

@@ -55,6 +55,7 @@ static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx
             net_dispatch(c->manager->net);
     }
     net_leave(net, &run->violations);
+    tell_remains(c->manager, run);
     if (code == ABX_OK)
         code = result_from_run(c->manager, run, c->required, ret, err);
     net_run_free(net);
@@ -112,6 +113,7 @@ static void finish_locked(abx_process *p)
         return;
     p->finished = true;
     (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
+    tell_remains(p->manager, &p->run);
     wake_signal(p->done_fd);
     net_leave(p->net, &p->run.violations);
     manager_leave(p->manager, &p->active);

@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "plan/protocol.h"
 #include "plan/shortfalls.h"
+#include "probe/remains.h"
 #include "probe/state.h"
 
 #define START_ATTEMPTS       5
@@ -167,7 +168,10 @@ static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd
     code = command_hide_state(c, dirs, err);
     if (code == ABX_OK)
         code = command_watch(c, run, err);
-    return code == ABX_OK ? run_deliver(run, c->plan, dirs, err) : code;
+    if (code != ABX_OK)
+        return code;
+    run->remains = remains_expect(c->facts);
+    return run_deliver(run, c->plan, dirs, err);
 }
 
 /* The filter that asks pid 1 could not be had, and the other one lets nothing through. */

@@ -85,6 +85,15 @@ struct command_fact {
     size_t target_count;
 };
 
+/* A git repository that was found. */
+struct repo_fact {
+    const struct repo_fact *next;
+    const char *top; /* the working tree; NULL: bare */
+    const char *gitdir, *common;
+    uint64_t dev, ino; /* of top/.git, or of what that leads to */
+    bool valid;        /* git takes it */
+};
+
 struct facts {
     uint32_t uid, gid;
     bool is_root;
@@ -103,6 +112,8 @@ struct facts {
     size_t proc_count;
     const struct keep_fact *top; /* entries of "/", listed only if a rule makes "/" writable */
     size_t top_count;
+
+    const struct repo_fact *repos; /* the one around cwd first */
 
     const struct target_fact *targets;
     size_t target_count;

@@ -134,13 +134,12 @@ static bool is_worktree(struct scan *s, const struct repo *r)
            back.ino == r->dotgit.ino;
 }
 
-/* Fills gitdir and common of r, whose top and dotgit are known. */
-static int32_t open_repo(struct scan *s, struct repo *r, unsigned nesting, bool *ret_valid)
+/* Fills gitdir, common and valid of r, whose top and dotgit are known. */
+static int32_t open_repo(struct scan *s, struct repo *r, unsigned nesting)
 {
     struct resolved where;
     bool linked = r->dotgit.pin_count > 0;
 
-    *ret_valid = false;
     if (r->dotgit.is_dir)
         r->gitdir = r->dotgit.path;
     else if (git_follow(s, r->top, ".git", "gitdir:", &where) && where.is_dir)
@@ -154,10 +153,10 @@ static int32_t open_repo(struct scan *s, struct repo *r, unsigned nesting, bool 
         r->common = where.path;
         r->pointers[1] = where;
     }
-    *ret_valid = git_is_there(s, r->gitdir, "HEAD", false) &&
-                 git_is_there(s, r->common, "objects", true) &&
-                 git_is_there(s, r->common, "refs", true);
-    if (!*ret_valid)
+    r->valid = git_is_there(s, r->gitdir, "HEAD", false) &&
+               git_is_there(s, r->common, "objects", true) &&
+               git_is_there(s, r->common, "refs", true);
+    if (!r->valid)
         return ABX_OK;
 
     r->consents = (r->dotgit.is_dir && !linked && r->common == r->gitdir) ||
@@ -176,16 +175,15 @@ static int32_t find_repo(struct scan *s, const char *start, unsigned nesting, st
     *ret_found = false;
     for (const char *dir = start;;) {
         struct repo r = { .top = dir };
-        bool valid = false;
 
         if (home && dir != start && str_eq(dir, home))
             return ABX_OK;
         int32_t code = git_look(s, dir, ".git", &r.dotgit);
         if (code == ABX_OK && r.dotgit.exists && !r.dotgit.denied)
-            code = open_repo(s, &r, nesting, &valid);
+            code = open_repo(s, &r, nesting);
         if (code != ABX_OK)
             return code;
-        if (valid) {
+        if (r.valid) {
             *ret = r;
             *ret_found = true;
             return ABX_OK;
@@ -310,7 +308,6 @@ int32_t git_found(struct scan *s, const char *dir, bool bare)
 static int32_t protect_place(struct scan *s, const struct git_place *place)
 {
     struct repo r = { .top = place->dir, .bare = place->bare };
-    bool valid = true;
 
     if (place->bare) {
         r.gitdir = r.common = place->dir;
@@ -318,10 +315,10 @@ static int32_t protect_place(struct scan *s, const struct git_place *place)
     }
     int32_t code = git_look(s, place->dir, ".git", &r.dotgit);
     if (code == ABX_OK && r.dotgit.exists && !r.dotgit.denied)
-        code = open_repo(s, &r, GIT_MAX_NESTING, &valid);
+        code = open_repo(s, &r, GIT_MAX_NESTING);
     if (code != ABX_OK || !r.dotgit.exists)
         return code;
-    return valid && r.gitdir ? git_protect_repo(s, &r) : git_protect_broken(s, &r);
+    return r.valid ? git_protect_repo(s, &r) : git_protect_broken(s, &r);
 }
 
 static int32_t protect_around(struct scan *s)

@@ -27,6 +27,7 @@ struct repo {
     const char *gitdir, *common;
     struct resolved pointers[2]; /* how those two were found, if by a pointer */
     bool consents;               /* gitdir belongs to top, and top to gitdir */
+    bool valid;                  /* it has what git asks for */
     bool bare;
 };
 

@@ -58,6 +58,29 @@ static bool is_closed(struct scan *s, const char *dir)
     return git_looks(s, dir, "HEAD", &where) && where.denied;
 }
 
+/* Once: the walk also finds the one around the working directory. */
+static int32_t note_repo(struct scan *s, const struct repo *r)
+{
+    for (const struct repo_fact *f = s->facts->repos; f; f = f->next)
+        if (r->bare ? !f->top && str_eq(f->gitdir, r->gitdir)
+                    : f->top && f->dev == r->dotgit.dev && f->ino == r->dotgit.ino)
+            return ABX_OK;
+    struct repo_fact *fact = arena_alloc(s->arena, 1, sizeof *fact);
+    if (!fact)
+        return err_nomem(s->err);
+    *fact = (struct repo_fact){ .top = r->bare ? NULL : r->top,
+                                .gitdir = r->gitdir,
+                                .common = r->common,
+                                .dev = r->dotgit.dev,
+                                .ino = r->dotgit.ino,
+                                .valid = r->valid };
+    if (!s->repos_end)
+        s->repos_end = &s->facts->repos;
+    *s->repos_end = fact;
+    s->repos_end = &fact->next;
+    return ABX_OK;
+}
+
 /*
  * A ".git" that is no repository now may be one again tomorrow, or in a minute: a command could
  * take HEAD away, write the config in its next run, and put HEAD back. So what is granted depends
@@ -68,7 +91,9 @@ int32_t git_protect_broken(struct scan *s, struct repo *r)
     struct resolved where = { 0 };
 
     if (!r->gitdir || is_closed(s, r->gitdir)) {
-        int32_t code = git_protect_closed(s, r->dotgit.path);
+        int32_t code = note_repo(s, r);
+        if (code == ABX_OK)
+            code = git_protect_closed(s, r->dotgit.path);
         return code == ABX_OK && r->dotgit.is_dir ? git_keep_work_tree(s, r) : code;
     }
     if (!r->common)
@@ -538,8 +563,10 @@ static int32_t pin_pointers(struct scan *s, const struct repo *repo)
 int32_t git_protect_repo(struct scan *s, const struct repo *repo)
 {
     struct git_config c = { .tree = NULL };
-    int32_t r = protect_store(s, repo->common, repo->gitdir, &c, 0);
+    int32_t r = note_repo(s, repo);
 
+    if (r == ABX_OK)
+        r = protect_store(s, repo->common, repo->gitdir, &c, 0);
     if (r == ABX_OK)
         r = protect_hooks(s, repo->top, &c);
     if (r == ABX_OK)

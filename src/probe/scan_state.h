@@ -45,6 +45,7 @@ struct scan {
     const char **skips; /* and what is left out of that */
     size_t root_count, skip_count;
     const struct git_place *git_places; /* git.c */
+    const struct repo_fact **repos_end; /* of facts->repos; git_protect.c */
     struct git_done_list *git_done;     /* git_protect.c: GIT_DONE_LISTS, by the names' hash */
     const struct git_config *git_global;
     unsigned git_held, git_trees, git_included;

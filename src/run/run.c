@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -102,11 +103,12 @@ static void on_exited(struct run *r)
     run_drain(r);
 }
 
-static void release_watch(struct run *r)
+static void release_kept(struct run *r)
 {
     if (r->watch.release)
         r->watch.release(r->watch.user);
     r->watch = (struct run_watch){ 0 };
+    free(TAKE_PTR(r->remains));
 }
 
 bool run_read_message(struct run *r)
@@ -355,7 +357,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     for (int i = 1; i < 3; i++)
         stream_close(&r->streams[i]);
     violations_done(&r->violations);
-    release_watch(r);
+    release_kept(r);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->limits_told = r->logged = false;
@@ -366,7 +368,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
 void run_forget(struct run *r)
 {
     violations_done(&r->violations);
-    release_watch(r);
+    release_kept(r);
     hold_close(&r->hold);
     cgroup_close(&r->cgroup);
     fd_close(r->lifeline_fd);

@@ -80,7 +80,8 @@ struct run {
     struct status_msg failure, start, end;
     struct violations violations;
     struct run_watch watch;
-    bool limits_told; /* those that it hit are among the violations */
+    struct remains *remains; /* probe/remains.h, for whoever looks at the end; or NULL */
+    bool limits_told;        /* those that it hit are among the violations */
     bool logged;
     uint64_t cpu_seconds;   /* limit of each process; 0: none */
     uint32_t shortfalls;    /* of the back end; for the result … */

@@ -230,6 +230,7 @@ static void close_all(struct run *r)
     if (r->watch.release)
         r->watch.release(r->watch.user);
     r->watch = (struct run_watch){ 0 };
+    free(TAKE_PTR(r->remains));
 }
 
 void run_done(struct run *r, struct run_rest *ret_rest)

@@ -24,6 +24,7 @@
 #define AT_NO_AUTOMOUNT 0 /* nothing is mounted by being looked at */
 
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
+#define CLOCK_REALTIME_COARSE  CLOCK_REALTIME
 #define st_mtim                st_mtimespec
 #define st_ctim                st_ctimespec
 #define environ                (*_NSGetEnviron())
