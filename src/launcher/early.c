@@ -114,6 +114,7 @@ static void child_main(void *arg)
     argv[3] = "";
     argv[4] = NULL;
     (void)TRY4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
+    (void)TRY0(__NR_setsid); /* early_await waits for it */
     long sealed = seal_image();
     long status = TRY3(__NR_fcntl, child.status, F_DUPFD, EARLY_LIFTED);
     long lifeline = TRY3(__NR_fcntl, child.lifeline, F_DUPFD, EARLY_LIFTED);

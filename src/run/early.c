@@ -4,6 +4,7 @@
  * our own standard streams, our working directory, every layer and no control group; a run that
  * wants anything else leaves it: its lifeline closes and it ends by itself.
  */
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -40,4 +41,12 @@ bool early_take(struct run *r, const struct run_request *q, bool cgroup, int *re
     r->status_fd = early.status_fd;
     *ret_lifeline = early.lifeline_fd;
     return true;
+}
+
+void early_await(const struct run *r)
+{
+    struct pollfd end = { .fd = r->pidfd, .events = POLLIN };
+
+    while (r->early && getsid(r->keeper) != r->keeper && poll(&end, 1, 1) == 0)
+        ;
 }

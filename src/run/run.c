@@ -267,6 +267,8 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
                     abx_error **err)
 {
     _err_ abx_error *why = NULL;
+
+    early_await(r);
     int32_t code = deliver_plan(r->status_fd, r->lifeline_fd, &r->hold, plan, state_dirs, &why);
 
     if (code == ABX_OK)

@@ -184,6 +184,19 @@ same_files() {
     within 5 same "$before"
 }
 
+@test "the group killed before the launcher has left it, on a busy machine: nothing is left" {
+    local kept r=0
+
+    box -- true
+    kept=$(files)
+    "${AS[@]}" "$ABX_BUILD/tests/killborn" "$AGENTBOX" run -- true >/dev/null 2>&1 3>&- </dev/null || r=$?
+    [ "$r" -eq 0 ]
+    within 5 same_files "$kept" || {
+        diff <(echo "$kept") <(files)
+        return 1
+    }
+}
+
 # In these, held names are files and directories that programs can read, not sockets only.
 @test "the same with folders of programs in the home, whose absent names are held as files and directories" {
     local who
