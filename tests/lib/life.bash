@@ -98,8 +98,13 @@ init_of() { # init_of PID: the first process of its sandbox, as the host sees it
     pgrep -P "$(keeper_of "$1")"
 }
 
-launchers() {
-    pgrep -f '^agentbox-launcher ' | sort || true
+launchers() { # but those of whoever works in another directory, as far as that can be seen
+    local pid where
+
+    for pid in $(pgrep -f '^agentbox-launcher ' | sort); do
+        where=$(readlink "/proc/$pid/cwd") || where=$W
+        [ "$where" != "$W" ] && [ "$where" != / ] || echo "$pid"
+    done
 }
 
 none_marked() {
