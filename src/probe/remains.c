@@ -232,7 +232,6 @@ static void look_at_directory(struct look *l, int parent, const char *name, cons
 {
     DIR *stream = open_directory(parent, name);
     const int dir = stream ? dirfd(stream) : -1;
-    const bool deeper = depth < MAX_DEPTH && !is_store(l, path);
     const struct dirent *entry;
     struct stat st;
 
@@ -245,8 +244,7 @@ static void look_at_directory(struct look *l, int parent, const char *name, cons
         const unsigned char type = type_of(dir, entry);
         const bool todo = type == DT_REG && str_eq(own, "git-rebase-todo");
 
-        if (str_eq(own, ".") || str_eq(own, "..") ||
-            (type != DT_LNK && !todo && !(type == DT_DIR && deeper)))
+        if (str_eq(own, ".") || str_eq(own, "..") || (type != DT_LNK && type != DT_DIR && !todo))
             continue;
         const char *inner = path_join(l->arena, path, own);
         if (!inner)
@@ -255,7 +253,9 @@ static void look_at_directory(struct look *l, int parent, const char *name, cons
             look_at_link(l, dir, own, inner, moved);
         else if (todo)
             look_at_todo(l, dir, own, inner);
-        else
+        else if (depth == MAX_DEPTH)
+            add(l, REMAINS_UNREAD, inner, NULL);
+        else if (!is_store(l, inner))
             look_at_directory(l, dir, own, inner, depth + 1);
     }
     (void)closedir(stream);

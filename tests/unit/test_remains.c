@@ -349,6 +349,22 @@ static void exec_lines_of_a_rebase_are_told(void **state)
     expect_finds(t, r, "rebase @/home/w/.git/rebase-merge/git-rebase-todo -\n");
 }
 
+static void there_is_no_hiding_behind_a_limit(void **state)
+{
+    struct tree *t = *state;
+    char *dir = arena_strdup(&t->arena, "/home/w/.git/logs");
+
+    make_git(t, "/home/w/.git");
+    struct remains *r = before(t);
+    for (int i = 0; i < 70; i++)
+        dir = arena_printf(&t->arena, "%s/d", dir);
+    make_dir(t, dir);
+    struct remains_find finds[REMAINS_MAX];
+    assert_int_equal(remains_look(r, &t->arena, finds), 1);
+    assert_int_equal(finds[0].kind, REMAINS_UNREAD);
+    free(r);
+}
+
 static void three_are_named_and_the_rest_counted(void **state)
 {
     struct tree *t = *state;
@@ -378,6 +394,7 @@ int main(void)
         TEST(new_repository_here_counts_a_new_worktree_does_not),
         TEST(repository_that_is_none_any_more_is_told),
         TEST(exec_lines_of_a_rebase_are_told),
+        TEST(there_is_no_hiding_behind_a_limit),
         TEST(three_are_named_and_the_rest_counted),
     };
 
