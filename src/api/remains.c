@@ -39,7 +39,6 @@ void tell_remains(const abx_manager *m, struct run *run)
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     const size_t count = remains && m->hooks.notice ? remains_look(remains, &arena, finds) : 0;
-    free(remains);
     for (size_t i = 0; i < MIN_OF(count, REMAINS_MAX); i++) {
         _buf_ struct buf text = { .limit = 65536 };
 
@@ -49,4 +48,5 @@ void tell_remains(const abx_manager *m, struct run *run)
         if (!text.failed)
             manager_notice(m, ABX_NOTICE_WARNING, text.data);
     }
+    free(remains); /* the finds name what it has */
 }

@@ -31,7 +31,7 @@ struct remains_find {
 /* What to look at, and what was there before: one block, for free(). NULL: no memory. */
 struct remains;
 struct remains *remains_expect(const struct facts *facts);
-/* How many there are; the first REMAINS_MAX are in ret, with text in the arena. */
+/* How many there are; the first REMAINS_MAX are in ret, with text in the arena or in r. */
 size_t remains_look(const struct remains *r, struct arena *arena,
                     struct remains_find ret[REMAINS_MAX]);
 
