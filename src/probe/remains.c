@@ -20,7 +20,7 @@
 #define MAX_REPOS   24u /* as many as are not read-only as a whole (git.h) */
 #define MAX_ENTRIES 300000u
 #define MAX_DEPTH   64u
-#define MAX_INDEX   ((size_t)256 << 20)
+#define MAX_INDEX   ((size_t)128 << 20) /* of a million files */
 #define MAX_TODO    ((size_t)1 << 20)
 #define MAX_HEAD    4096
 
@@ -154,13 +154,16 @@ static void look_at_links(struct look *l, const char *bytes, size_t len, size_t 
 static void look_at_index(struct look *l, int dirfd, const char *name)
 {
     _buf_ struct buf bytes = { .limit = MAX_INDEX };
+    struct stat st;
+    const bool fits = fstatat(dirfd, name, &st, 0) == 0 && st.st_size <= (off_t)MAX_INDEX;
 
-    if (io_read_file(dirfd, name, &bytes) == -E2BIG)
+    if (!fits || io_read_file(dirfd, name, &bytes) < 0) {
         add(l, REMAINS_UNREAD, path_join(l->arena, l->store, name), NULL);
-    if (!bytes.data || bytes.failed)
         return;
-    look_at_links(l, bytes.data, bytes.len, 20);
-    look_at_links(l, bytes.data, bytes.len, 32); /* of the other kind nothing comes out */
+    }
+    look_at_links(l, bytes.data ? bytes.data : "", bytes.len, 20);
+    look_at_links(l, bytes.data ? bytes.data : "", bytes.len,
+                  32); /* of the other kind nothing comes out */
 }
 
 static bool has_exec(const char *text)

@@ -319,6 +319,65 @@ static void new_repository_here_counts_a_new_worktree_does_not(void **state)
     expect_finds(t, r, "");
 }
 
+static void odd_repositories_are_told_or_left_alone(void **state)
+{
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    write_index(t, "/home/w/.git/index", "mod");
+    struct remains *r = before(t);
+    make_file(t, "/home/w/mod", ""); /* no directory */
+    expect_finds(t, r, "");
+    assert_int_equal(unlink(at(t, "/home/w/mod")), 0);
+
+    r = before(t);
+    make_git(t, "/home/w/mod/.git");
+    assert_int_equal(unlink(at(t, "/home/w/mod/.git/config")), 0);
+    expect_finds(t, r, "");
+    assert_int_equal(rename(at(t, "/home/w/mod"), at(t, "/home/w/1")), 0);
+
+    r = before(t);
+    make_dir(t, "/home/w/mod/.git/config");
+    expect_finds(t, r, "repository @/home/w/mod config\n");
+    assert_int_equal(rename(at(t, "/home/w/mod"), at(t, "/home/w/2")), 0);
+
+    r = before(t);
+    make_git(t, "/home/w/mod/.git");
+    make_file(t, "/home/w/mod/.git/config",
+              "[core]\n\ta123456789012345678901234567890123456789012345678901234567890123 = x\n");
+    struct remains_find finds[REMAINS_MAX];
+    assert_int_equal(remains_look(r, &t->arena, finds), 1);
+    free(r);
+    assert_int_equal(rename(at(t, "/home/w/mod"), at(t, "/home/w/3")), 0);
+
+    r = before(t);
+    assert_int_equal(truncate(at(t, "/home/w/.git/index"), (off_t)1 << 28), 0);
+    assert_int_equal(mkfifo(at(t, "/home/w/.git/sharedindex.x"), 0600), 0);
+    make_file(t, "/home/w/.git/sharedindex.y", "");
+    assert_int_equal(remains_look(r, &t->arena, finds), 2);
+    assert_int_equal(finds[0].kind, REMAINS_UNREAD);
+    assert_int_equal(finds[1].kind, REMAINS_UNREAD);
+    free(r);
+}
+
+/* An index can have more of them than anybody looks at; the rest is said to be there. */
+static void gitlinks_beyond_all_measure_are_told(void **state)
+{
+    struct tree *t = *state;
+    _buf_ struct buf b = { .limit = (size_t)64 << 20 };
+
+    make_git(t, "/home/w/.git");
+    struct remains *r = before(t);
+    put_header(&b, 2, 300001);
+    for (int i = 0; i < 300001; i++)
+        put_entry(&b, 2, 20, LINK_MODE, 1, "x", 0, false);
+    FILE *f = fopen(at(t, "/home/w/.git/index"), "we");
+    assert_non_null(f);
+    assert_int_equal(fwrite(b.data, 1, b.len, f), b.len);
+    fclose(f);
+    expect_finds(t, r, "unread @/home/w/.git -\n");
+}
+
 static void repository_that_is_none_any_more_is_told(void **state)
 {
     struct tree *t = *state;
@@ -392,6 +451,8 @@ int main(void)
         TEST(repositories_that_git_enters_are_judged_by_their_config),
         TEST(split_index_and_worktree_have_their_own_top),
         TEST(new_repository_here_counts_a_new_worktree_does_not),
+        TEST(odd_repositories_are_told_or_left_alone),
+        TEST(gitlinks_beyond_all_measure_are_told),
         TEST(repository_that_is_none_any_more_is_told),
         TEST(exec_lines_of_a_rebase_are_told),
         TEST(there_is_no_hiding_behind_a_limit),
