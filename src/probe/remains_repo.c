@@ -20,18 +20,21 @@
 #define MAX_POINTER 16384
 #define MAX_CONFIG  ((size_t)1 << 20)
 
-/* Keys that `git init`, `clone`, `submodule`, `remote` and `branch` write, and name no program. */
+/*
+ * Keys that `git init`, `clone`, `submodule`, `remote` and `branch` write, and name no program. Not
+ * those of a partial clone: there a mere look may ask the remote for what is missing.
+ */
 static const struct {
     const char *section, *keys;
 } harmless[] = {
     { "branch", " remote merge rebase pushremote description " },
     { "core", " repositoryformatversion filemode bare logallrefupdates ignorecase symlinks "
               "precomposeunicode autocrlf eol " },
-    { "extensions", " objectformat partialclone refstorage " },
+    { "extensions", " objectformat refstorage " },
     { "init", " defaultbranch " },
     { "pull", " rebase ff " },
     { "push", " default " },
-    { "remote", " url pushurl fetch push tagopt prune mirror promisor partialclonefilter " },
+    { "remote", " url pushurl fetch push tagopt prune mirror " },
     { "submodule", " url active branch " },
     { "user", " name email signingkey " },
 };

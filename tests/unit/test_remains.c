@@ -261,6 +261,12 @@ static void repositories_that_git_enters_are_judged_by_their_config(void **state
     make_file(t, "/home/w/mod/.git/config", "[core]\n\tworktree = ../..\n");
     expect_finds(t, r, "repository @/home/w/mod core.worktree\n");
 
+    assert_int_equal(rename(at(t, "/home/w/mod"), at(t, "/home/w/partial")), 0);
+    r = before(t);
+    make_git(t, "/home/w/mod/.git");
+    make_file(t, "/home/w/mod/.git/config", "[remote \"x\"]\n\turl = y\n\tpromisor = true\n");
+    expect_finds(t, r, "repository @/home/w/mod remote.promisor\n");
+
     assert_int_equal(rename(at(t, "/home/w/mod"), at(t, "/home/w/third")), 0);
     r = before(t);
     make_git(t, "/home/w/.git/modules/mod");
