@@ -24,10 +24,11 @@
  *  - Nothing prints, exits, installs a signal handler or changes global state. Managers are
  *    independent of each other and may be used from any thread. A command, process or result is
  *    used by one thread at a time, except abx_command_cancel and abx_process_signal.
- *  - A callback may call abx_command_cancel and abx_manager_answer, and nothing else on the same
- *    manager.
- *  - After fork() without exec, calls on objects of the parent give ABX_E_FORKED; freeing them
- *    there only frees the child's copies.
+ *  - A callback may call abx_command_cancel, abx_process_signal and abx_manager_answer, and nothing
+ *    else on the same manager.
+ *  - After fork() without exec, calls on managers, commands, processes, proxies and bridges of the
+ *    parent give ABX_E_FORKED; freeing them there only frees the child's copies. As long as a child
+ *    has copies, what runs does not end with a parent that dies.
  */
 #ifndef AGENTBOX_H
 #define AGENTBOX_H
@@ -332,7 +333,10 @@ ABX_API int32_t abx_manager_update(abx_manager *manager, const abx_config *confi
 /* To abx_hooks.network: ABX_ANSWER_*. One that comes too late is nobody's any more. */
 ABX_API int32_t abx_manager_answer(abx_manager *manager, uint32_t question, int32_t answer,
                                    abx_error **err);
-/* No new commands from now on; running ones are ended and waited for, at most timeout_ms. */
+/*
+ * No new commands from now on; running ones are ended and waited for, at most timeout_ms (negative:
+ * as long as it takes).
+ */
 ABX_API int32_t abx_manager_close(abx_manager *manager, int32_t timeout_ms, abx_error **err);
 ABX_API void abx_manager_free(abx_manager *manager); /* closes first */
 
@@ -380,7 +384,10 @@ typedef void (*abx_output_fn)(void *user, int32_t stream, const char *bytes, siz
 ABX_API int32_t abx_command_set_output(abx_command *command, abx_output_fn output, void *user,
                                        abx_error **err);
 
-/* Ends the command now, or as soon as it is spawned. From any thread, any number of times. */
+/*
+ * Ends the command now, or as soon as it is spawned; also one that its exec form started. From any
+ * thread, any number of times.
+ */
 ABX_API void abx_command_cancel(abx_command *command);
 
 /*
@@ -421,7 +428,8 @@ ABX_API void abx_answer_free(abx_answer *answer);
 /*
  * For a runtime that spawns by itself: start path with argv, envp and cwd, and with fds[i] as
  * descriptor 3 + i. The exit status is the command's (128 + N for a signal, 125 if the sandbox
- * could not be set up). The form belongs to the command and closes its descriptors with it.
+ * could not be set up). The form belongs to the command and closes its descriptors with it, which
+ * ends what still runs; abx_manager_close does not.
  */
 typedef struct abx_exec_form abx_exec_form;
 ABX_API int32_t abx_command_exec_form(abx_command *command, const abx_exec_form **ret_form,
@@ -463,7 +471,8 @@ ABX_API int32_t abx_manager_run(abx_manager *manager, abx_command *command, abx_
 
 /*
  * The verdict alone, with the manager's rules (NULL: the built-in ones) and the command's own keys.
- * Nobody is asked and nothing runs; the command may be in any state.
+ * Nobody is asked and nothing runs; the command may be in any state, but has no keys of its own any
+ * more once it was spawned.
  */
 ABX_API int32_t abx_manager_check(abx_manager *manager, const abx_command *command,
                                   abx_check **ret_check, abx_error **err);

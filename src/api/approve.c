@@ -337,12 +337,8 @@ static int32_t outcome_void(const struct asking *a, abx_error **err)
 {
     if (a->command->canceled)
         return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
-    (void)pthread_mutex_lock(&a->manager->lock);
-    bool closed = a->manager->closed;
-    (void)pthread_mutex_unlock(&a->manager->lock);
-    if (closed)
-        return err_new(err, ABX_E_CLOSED, "start a command: the manager is closed");
-    return refuse(a, "no approval came in time", NULL, err);
+    int32_t code = manager_check_open(a->manager, "start a command", err);
+    return code != ABX_OK ? code : refuse(a, "no approval came in time", NULL, err);
 }
 
 static int32_t outcome(const struct asking *a, enum answer answer, abx_error **err)

@@ -234,7 +234,7 @@ int32_t abx_manager_check(abx_manager *m, const abx_command *c, abx_check **ret_
 
     if (!c || !ret_check)
         return err_new(err, ABX_E_INVALID, "check: no command, or no place for the verdict");
-    int32_t code = m ? manager_check(m, err) : abx_config_new(&config, err);
+    int32_t code = m ? manager_check_open(m, "check a command", err) : abx_config_new(&config, err);
     if (code != ABX_OK)
         return code;
     if (!m) {
@@ -242,11 +242,6 @@ int32_t abx_manager_check(abx_manager *m, const abx_command *c, abx_check **ret_
         abx_config_free(config);
         return code;
     }
-    (void)pthread_mutex_lock(&m->lock);
-    bool closed = m->closed;
-    (void)pthread_mutex_unlock(&m->lock);
-    if (closed)
-        return err_new(err, ABX_E_CLOSED, "check a command: the manager is closed");
     config = manager_config(m);
     code = check_command(m, config, c, ret_check, err);
     config_unref(config);

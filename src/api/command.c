@@ -2,6 +2,7 @@
 /* Commands: what to run, and the state machine that keeps an unwrapped one from being started. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/judge.h"
@@ -129,10 +130,22 @@ const char *abx_command_cwd(const abx_command *c)
     return c ? c->cwd : NULL;
 }
 
-static int32_t check_new(const abx_command *c, const char *what, abx_error **err)
+int32_t command_check(const abx_command *c, const char *what, abx_error **err)
 {
     if (!c)
         return err_new(err, ABX_E_INVALID, "%s: the command is NULL", what);
+    if (c->owner != getpid())
+        return err_new(err, ABX_E_FORKED, "%s: the command belongs to process %d", what,
+                       (int)c->owner);
+    return ABX_OK;
+}
+
+static int32_t check_new(const abx_command *c, const char *what, abx_error **err)
+{
+    int32_t code = command_check(c, what, err);
+
+    if (code != ABX_OK)
+        return code;
     if (c->state != COMMAND_NEW)
         return err_new(err, ABX_E_STATE, "%s: the command is wrapped already", what);
     return ABX_OK;
@@ -241,6 +254,8 @@ void abx_command_cancel(abx_command *c)
     c->canceled = true;
     if (c->run)
         run_cancel(c->run);
+    if (c->form)
+        (void)shutdown(c->form->lifeline_fd, SHUT_RDWR);
     if (c->question)
         question_wake(c->question);
     if (c->asking) {
@@ -253,7 +268,7 @@ void abx_command_cancel(abx_command *c)
 
 int32_t abx_manager_wrap(abx_manager *m, abx_command *c, abx_error **err)
 {
-    int32_t code = manager_check(m, err);
+    int32_t code = manager_check_open(m, "wrap a command", err);
 
     if (code == ABX_OK)
         code = check_new(c, "wrap", err);
@@ -268,10 +283,12 @@ int32_t abx_manager_wrap(abx_manager *m, abx_command *c, abx_error **err)
     return code;
 }
 
-static int32_t check_wrapped(const abx_command *c, const char *what, abx_error **err)
+int32_t command_check_wrapped(const abx_command *c, const char *what, abx_error **err)
 {
-    if (!c)
-        return err_new(err, ABX_E_INVALID, "%s: the command is NULL", what);
+    int32_t code = command_check(c, what, err);
+
+    if (code != ABX_OK)
+        return code;
     if (c->state != COMMAND_WRAPPED)
         return err_new(err, ABX_E_STATE, "%s: the command is %s", what,
                        c->state == COMMAND_NEW ? "not wrapped yet" : "spawned already");
@@ -302,7 +319,7 @@ static int32_t print_plan(const abx_command *c, const char *format, struct buf *
 
 int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_text, abx_error **err)
 {
-    int32_t code = check_wrapped(c, "print the plan", err);
+    int32_t code = command_check_wrapped(c, "print the plan", err);
 
     if (code != ABX_OK)
         return code;

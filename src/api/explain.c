@@ -357,14 +357,14 @@ int32_t abx_command_explain(const abx_command *c, const char *operation, const c
         err_hint(err, "name a file, a directory or a host; '.' is the working directory");
         return code;
     }
-    if (c->state != COMMAND_WRAPPED)
-        return err_new(err, ABX_E_STATE, "explain: the command is %s",
-                       c->state == COMMAND_NEW ? "not wrapped yet" : "spawned already");
+    int32_t r = command_check_wrapped(c, "explain", err);
+    if (r != ABX_OK)
+        return r;
     abx_answer *a = calloc(1, sizeof *a);
     if (!a)
         return err_nomem(err);
     arena_init(&a->arena, ARENA_DEFAULT_LIMIT);
-    int32_t r = explain_any(c, operation, target, a, err);
+    r = explain_any(c, operation, target, a, err);
     if (r != ABX_OK) {
         abx_answer_free(a);
         return r;

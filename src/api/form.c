@@ -90,16 +90,25 @@ void form_free(struct abx_exec_form *form)
     free(form);
 }
 
+/* Makes it known to abx_command_cancel; false if it came first. */
+static bool publish_form(abx_command *c, struct abx_exec_form *form)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    bool canceled = c->canceled;
+    c->form = canceled ? NULL : form;
+    (void)pthread_mutex_unlock(&c->lock);
+    return !canceled;
+}
+
 int32_t abx_command_exec_form(abx_command *c, const abx_exec_form **ret_form, abx_error **err)
 {
     if (!c || !ret_form)
         return err_new(err, ABX_E_INVALID, "exec form: no command, or no place for the form");
-    if (c->state != COMMAND_WRAPPED)
-        return err_new(err, ABX_E_STATE, "exec form: the command is %s",
-                       c->state == COMMAND_NEW ? "not wrapped yet" : "spawned already");
-    if (command_wants_tty(c))
-        return err_new(err, ABX_E_INVALID, "exec form: a terminal needs abx_command_spawn");
-    int32_t code = manager_check(c->manager, err);
+    int32_t code = command_check_wrapped(c, "exec form", err);
+    if (code == ABX_OK && command_wants_tty(c))
+        code = err_new(err, ABX_E_INVALID, "exec form: a terminal needs abx_command_spawn");
+    if (code == ABX_OK)
+        code = manager_check_open(c->manager, "exec form", err);
     if (code != ABX_OK)
         return code;
 
@@ -118,12 +127,13 @@ int32_t abx_command_exec_form(abx_command *c, const abx_exec_form **ret_form, ab
         code = form_describe(c, form, err);
     if (code == ABX_OK && c->plan->proxied)
         code = net_join_form(c->manager, form->status_fd, &c->settings, &form->net, err);
+    if (code == ABX_OK && !publish_form(c, form))
+        code = err_new(err, ABX_E_CANCELED, "exec form: the command was canceled");
     if (code != ABX_OK) {
         form_free(form);
         return code;
     }
     c->state = COMMAND_SPAWNED;
-    c->form = form;
     *ret_form = form;
     return ABX_OK;
 }

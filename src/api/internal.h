@@ -4,7 +4,8 @@
  *
  * Locks: manager->lock guards its list of active runs, its questions and `closed`; command->lock
  * guards `run` and `question`, so that a cancel from another thread never meets one that is being
- * freed; process->lock guards its run between the manager's thread and the caller; that of the
+ * freed; process->lock guards `pumping` and `finished`, and whoever sets the first has the run,
+ * which is the caller's once the second is set; that of the
  * network is in net.h. Taken in the order process, command, network, manager.
  */
 #ifndef ABX_API_INTERNAL_H
@@ -148,8 +149,11 @@ struct abx_process {
     struct net_run *net; /* NULL: not filtered */
     int epoll_fd;        /* of this run's descriptors and of done_fd; in the manager's */
     int done_fd;         /* readable from the end on, when the others are closed */
+    int wait_fd; /* one of the two, for who waits: what a thread will do is not his business */
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    bool pumping; /* somebody is at the run, without the lock: callbacks may take their time */
+    pthread_t pumper;
     bool finished;
     /* What a result needs when the command is gone. */
     uint32_t required;
@@ -178,6 +182,7 @@ struct abx_result {
 void cond_init(pthread_cond_t *cond);                         /* on the monotonic clock */
 struct timespec deadline_after(int32_t timeout_ms);           /* for it */
 int32_t manager_check(const abx_manager *m, abx_error **err); /* NULL, forked */
+int32_t manager_check_open(abx_manager *m, const char *what, abx_error **err); /* … closed */
 void manager_notice(const abx_manager *m, int32_t level, const char *text);
 int32_t manager_enter(abx_manager *m, struct active *a, struct run *run, abx_error **err);
 void manager_leave(abx_manager *m, struct active *a);
@@ -192,6 +197,10 @@ int32_t manager_net(abx_manager *m, struct net **ret, abx_error **err);
 int32_t manager_pump(abx_manager *m, abx_error **err);
 /* The configuration of this moment; for config_unref. */
 abx_config *manager_config(abx_manager *m);
+
+/* ---- command.c ---- */
+int32_t command_check(const abx_command *c, const char *what, abx_error **err); /* NULL, forked */
+int32_t command_check_wrapped(const abx_command *c, const char *what, abx_error **err);
 
 /* ---- plan_command.c: policy, facts, plan ---- */
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err);

@@ -98,7 +98,9 @@ static void append_state(const struct buf *lines)
 
         if (dir < 0 || fd_lock(dir, LOCK_EX) < 0) /* nobody holds it for longer than a write */
             continue;
-        if (append_rotating(dir, lines) == 0)
+        int r = append_rotating(dir, lines);
+        (void)fd_lock(dir, LOCK_UN); /* a process that the host forked meanwhile has a copy */
+        if (r == 0)
             return;
     }
 }
@@ -198,11 +200,20 @@ static void put_last(const struct buf *all, size_t last, bool json, struct buf *
     }
 }
 
+static int read_both(int dir, struct buf *all)
+{
+    static const char *const names[] = { LOG_OLD, LOG_NAME };
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(names) && (r == 0 || r == -ENOENT); i++)
+        r = io_read_file(dir, names[i], all);
+    return r == -ENOENT ? 0 : r;
+}
+
 int32_t abx_log_text(const char *format, size_t last, char **ret_text, abx_error **err)
 {
     _arena_ struct arena arena = { 0 };
     _buf_ struct buf all = { .limit = 4 * LOG_MAX_BYTES }, text = { .limit = 16 * LOG_MAX_BYTES };
-    static const char *const names[] = { LOG_OLD, LOG_NAME };
 
     if (!format_is_known(format) || !ret_text)
         return err_new(err, ABX_E_INVALID, "read the log: the format is text or json");
@@ -215,11 +226,10 @@ int32_t abx_log_text(const char *format, size_t last, char **ret_text, abx_error
 
         if (dir < 0 || fd_lock(dir, LOCK_SH) < 0)
             continue;
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-            int r = io_read_file(dir, names[i], &all);
-            if (r < 0 && r != -ENOENT)
-                return err_sys(err, ABX_E_IO, r, "read '%s/%s/%s'", *dirs, LOG_DIRECTORY, names[i]);
-        }
+        int r = read_both(dir, &all);
+        (void)fd_lock(dir, LOCK_UN);
+        if (r < 0)
+            return err_sys(err, ABX_E_IO, r, "read the log in '%s/%s'", *dirs, LOG_DIRECTORY);
     }
     (void)buf_puts(&text, "");
     put_last(&all, last, str_eq(format, "json"), &text);

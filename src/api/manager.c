@@ -70,6 +70,18 @@ int32_t manager_check(const abx_manager *m, abx_error **err)
     return ABX_OK;
 }
 
+int32_t manager_check_open(abx_manager *m, const char *what, abx_error **err)
+{
+    int32_t code = manager_check(m, err);
+
+    if (code != ABX_OK)
+        return code;
+    (void)pthread_mutex_lock(&m->lock);
+    bool closed = m->closed;
+    (void)pthread_mutex_unlock(&m->lock);
+    return closed ? err_new(err, ABX_E_CLOSED, "%s: the manager is closed", what) : ABX_OK;
+}
+
 void manager_notice(const abx_manager *m, int32_t level, const char *text)
 {
     if (m->hooks.notice)
@@ -361,18 +373,20 @@ static void *thread_main(void *arg)
 static int start_thread(abx_manager *m)
 {
     struct epoll_event event = { .events = EPOLLIN };
+    _fd_ int wake = wake_open();
     sigset_t all, old;
 
-    m->wake_fd = wake_open();
-    if (m->wake_fd < 0)
-        return m->wake_fd;
-    if (epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->wake_fd, &event) < 0)
+    if (wake < 0)
+        return wake;
+    if (epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, wake, &event) < 0)
         return -errno;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     int r = -pthread_create(&m->thread, NULL, thread_main, m);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     m->has_thread = r == 0;
+    if (r == 0)
+        m->wake_fd = TAKE_FD(wake);
     return r;
 }
 

@@ -84,7 +84,7 @@ static void drop_listeners(struct net *n, struct net_run *r)
     }
     r->count = 0;
     for (size_t i = 0; i < r->ports.count; i++)
-        (void)epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, r->ports.list[i].listener, NULL);
+        unwatch(n, r->ports.list[i].listener);
     close_ports(r);
 }
 

@@ -19,6 +19,8 @@ static int32_t claim(abx_manager *m, abx_command *c, bool may_be_new, abx_error 
 {
     int32_t code = manager_check(m, err);
 
+    if (code == ABX_OK)
+        code = command_check(c, "spawn", err);
     if (code != ABX_OK)
         return code;
     if (c->state == COMMAND_SPAWNED)
@@ -103,21 +105,39 @@ static int watch_fds(abx_process *p)
     for (size_t i = 0; i < ARRAY_LEN(fds); i++)
         if (fds[i] >= 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return -errno;
+    p->wait_fd = manager_has_thread(p->manager) ? p->done_fd : p->epoll_fd;
+    p->run.streams[1].epoll_fd = p->run.streams[2].epoll_fd = p->epoll_fd;
     return 0;
 }
 
 /* With p->lock held: the run is over, and whoever waits or polls learns it. */
 static void finish_locked(abx_process *p)
 {
-    if (p->finished)
-        return;
     p->finished = true;
     (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
     tell_remains(p->manager, &p->run);
     wake_signal(p->done_fd);
-    net_leave(p->net, &p->run.violations);
     manager_leave(p->manager, &p->active);
-    (void)pthread_cond_broadcast(&p->changed);
+}
+
+/* With p->lock held, but not while it pumps. What another thread is at is left to that one. */
+static int32_t pump_locked(abx_process *p, abx_error **err)
+{
+    if (p->finished || p->pumping)
+        return ABX_OK;
+    p->pumping = true;
+    p->pumper = pthread_self();
+    (void)pthread_mutex_unlock(&p->lock);
+    int32_t code = run_pump(&p->run, 0, err);
+    const bool ended = run_ended(&p->run);
+    if (ended)
+        net_leave(p->net, &p->run.violations);
+    (void)pthread_mutex_lock(&p->lock);
+    p->pumping = false;
+    if (ended)
+        finish_locked(p);
+    (void)pthread_cond_broadcast(&p->changed); /* ended, stopped, continued */
+    return code;
 }
 
 static int32_t process_start(abx_process *p, abx_error **err)
@@ -133,7 +153,7 @@ static int32_t process_start(abx_process *p, abx_error **err)
     /* A very short command may have ended while it was being started. */
     (void)pthread_mutex_lock(&p->lock);
     if (code == ABX_OK && run_ended(&p->run))
-        finish_locked(p);
+        (void)pump_locked(p, NULL);
     (void)pthread_mutex_unlock(&p->lock);
     return code;
 }
@@ -152,7 +172,7 @@ static int32_t spawn(abx_manager *m, abx_command *c, bool may_be_new, abx_proces
     c->process = p;
     p->manager = m;
     p->owner = getpid();
-    p->epoll_fd = p->done_fd = -1;
+    p->epoll_fd = p->done_fd = p->wait_fd = -1;
     (void)pthread_mutex_init(&p->lock, NULL);
     cond_init(&p->changed);
     run_init(&p->run);
@@ -186,22 +206,18 @@ int32_t abx_manager_spawn(abx_manager *m, abx_command *c, abx_process **ret_proc
     return spawn(m, c, true, ret_process, err);
 }
 
-/* With p->lock held. */
-static int32_t pump_locked(abx_process *p, int timeout_ms, abx_error **err)
+/* With p->lock held: the caller is a callback of this process. */
+static bool is_callback(const abx_process *p)
 {
-    if (p->finished)
-        return ABX_OK;
-    int32_t code = run_pump(&p->run, timeout_ms, err);
-    if (run_ended(&p->run))
-        finish_locked(p);
-    (void)pthread_cond_broadcast(&p->changed); /* stopped, continued */
-    return code;
+    return p->pumping && pthread_equal(p->pumper, pthread_self());
 }
 
 void process_pump(abx_process *p)
 {
     (void)pthread_mutex_lock(&p->lock);
-    (void)pump_locked(p, 0, NULL);
+    while (p->pumping && !is_callback(p)) /* or its descriptor would call us again at once */
+        (void)pthread_cond_wait(&p->changed, &p->lock);
+    (void)pump_locked(p, NULL);
     (void)pthread_mutex_unlock(&p->lock);
 }
 
@@ -216,7 +232,7 @@ static int left_ms(int64_t deadline)
 /* The thread pumps, we wait for it; without one we pump ourselves, not holding the lock in poll. */
 static int32_t wait_round(abx_process *p, int ms, abx_error **err)
 {
-    if (manager_has_thread(p->manager)) {
+    if (manager_has_thread(p->manager) || p->pumping) {
         struct timespec until = deadline_after(ms < 0 ? 60000 : ms);
         (void)pthread_cond_timedwait(&p->changed, &p->lock, &until);
         return ABX_OK;
@@ -230,7 +246,7 @@ static int32_t wait_round(abx_process *p, int ms, abx_error **err)
     (void)pthread_mutex_lock(&p->lock);
     if (error)
         return err_sys(err, ABX_E_IO, error, "wait for a process");
-    return n < 0 ? ABX_OK : pump_locked(p, 0, err);
+    return n < 0 ? ABX_OK : pump_locked(p, err);
 }
 
 static int32_t check_owner(const abx_process *p, abx_error **err)
@@ -252,9 +268,13 @@ int32_t abx_process_wait(abx_process *p, int32_t timeout_ms, abx_result **ret_re
 
     int64_t deadline = timeout_ms < 0 ? -1 : run_now_ns() + timeout_ms * NSEC_PER_MSEC;
     (void)pthread_mutex_lock(&p->lock);
-    do
-        code = p->finished ? ABX_OK : wait_round(p, left_ms(deadline), err);
-    while (code == ABX_OK && !p->finished && left_ms(deadline) != 0);
+    if (is_callback(p))
+        code = err_new(err, ABX_E_STATE, "wait for a process: in a callback that it waits for");
+    while (code == ABX_OK && !p->finished) {
+        code = wait_round(p, left_ms(deadline), err);
+        if (left_ms(deadline) == 0)
+            break;
+    }
     if (code == ABX_OK && !p->finished)
         code = err_new(err, ABX_E_TIMEOUT, "wait for a process: it still runs after %d ms",
                        (int)timeout_ms);
@@ -271,9 +291,7 @@ int32_t abx_process_signal(abx_process *p, int32_t signal_number, abx_error **er
     int32_t code = check_owner(p, err);
     if (code != ABX_OK)
         return code;
-    (void)pthread_mutex_lock(&p->lock);
-    run_signal(&p->run, signal_number);
-    (void)pthread_mutex_unlock(&p->lock);
+    run_signal(&p->run, signal_number); /* never waits for who pumps: that may be our caller */
     return ABX_OK;
 }
 
@@ -289,17 +307,12 @@ int32_t abx_process_tty_fd(const abx_process *p)
 
 int32_t abx_process_stopped(abx_process *p)
 {
-    if (!p)
-        return 0;
-    (void)pthread_mutex_lock(&p->lock);
-    int32_t stopped = p->run.stopped;
-    (void)pthread_mutex_unlock(&p->lock);
-    return stopped;
+    return p ? p->run.stopped : 0;
 }
 
 int32_t abx_process_fd(const abx_process *p)
 {
-    return p ? p->epoll_fd : -1;
+    return p ? p->wait_fd : -1;
 }
 
 /* In a process that was forked: the run is the parent's; only our copies go. */

@@ -29,6 +29,17 @@
 #define START_ATTEMPTS       5
 #define START_ATTEMPTS_BWRAP 20 /* it goes by names, and takes longer */
 
+/*
+ * A number that was closed when the manager was made, or since, is not a stream: what has it by now
+ * may be a descriptor of ours, and those are closed on exec.
+ */
+static bool is_stream(const abx_manager *m, int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+
+    return !m->no_stream[fd] && flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
 static void fill_request(const abx_command *c, bool capture, uint32_t layers, int cwd_fd,
                          struct run_request *ret)
 {
@@ -51,7 +62,7 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
             mode = !capture ? ABX_STDIO_INHERIT : i == 0 ? ABX_STDIO_NULL : ABX_STDIO_CAPTURE;
         ret->capture[i] = mode == ABX_STDIO_CAPTURE || mode == ABX_STDIO_STREAM;
         ret->forget[i] = mode == ABX_STDIO_STREAM;
-        if (mode == ABX_STDIO_INHERIT && c->manager->no_stream[i])
+        if (mode == ABX_STDIO_INHERIT && !is_stream(c->manager, i))
             mode = ABX_STDIO_NULL;
         ret->stdio[i] = mode == ABX_STDIO_INHERIT ? own[i]
                         : mode == ABX_STDIO_FD    ? c->stdio_fd[i]

@@ -63,12 +63,16 @@ void run_drain(struct run *r)
 
 static void on_gone(struct run *r)
 {
+    (void)pthread_mutex_lock(&r->lock);
     struct run_rest rest = { .keeper = r->keeper, .pidfd = r->pidfd };
-
-    if (!run_reap(&rest, false))
+    const bool gone = run_reap(&rest, false);
+    if (gone) {
+        r->pidfd = -1;
+        r->gone = true;
+    }
+    (void)pthread_mutex_unlock(&r->lock);
+    if (!gone)
         return;
-    r->pidfd = -1;
-    r->gone = true;
     while (r->status_fd >= 0 && run_read_message(r))
         ;
     run_after_gone(r);

@@ -79,7 +79,7 @@ void run_init(struct run *r)
     hold_init(&r->hold);
     cgroup_init(&r->cgroup);
     for (int i = 0; i < 3; i++)
-        r->streams[i].fd = -1;
+        r->streams[i].fd = r->streams[i].epoll_fd = -1;
 }
 
 /* A cancel that came before there was a lifeline counts too. */
@@ -111,6 +111,16 @@ static void release_kept(struct run *r)
     free(TAKE_PTR(r->remains));
 }
 
+/* We have no room for what came along: the command would have a terminal or a network in vain. */
+static void fail_for_descriptors(struct run *r, uint32_t kind)
+{
+    const char *step = kind == STATUS_TTY ? "terminal" : "listeners";
+
+    r->failed = true;
+    r->failure = (struct status_msg){ .kind = STATUS_FAILED, .err = EMFILE };
+    memcpy(r->failure.step, step, strlen(step));
+}
+
 bool run_read_message(struct run *r)
 {
     union {
@@ -136,6 +146,8 @@ bool run_read_message(struct run *r)
     if (n < 0)
         header.msg_controllen = 0;
     run_passed_fds(&header, fds);
+    if (n > 0 && (header.msg_flags & MSG_CTRUNC) && !r->started)
+        fail_for_descriptors(r, msg.status.kind);
     const bool before = r->exited;
     if (!message_take(r, &msg, n < 0 ? 0 : (size_t)n, fds)) {
         fd_close(r->status_fd);
@@ -320,10 +332,12 @@ void run_signal(struct run *r, int signal_number)
     }
     if (signal_number == SIGSTOP)
         signal_number = SIGTSTP; /* for the command, not for the keeper */
+    (void)pthread_mutex_lock(&r->lock);
     if (r->pidfd >= 0)
         (void)syscall(SYS_pidfd_send_signal, r->pidfd, signal_number, NULL, 0);
-    else
+    else if (!r->gone)
         (void)kill(r->keeper, signal_number);
+    (void)pthread_mutex_unlock(&r->lock);
 }
 
 /* Whatever still runs ends now; a pid 1 that waits for its plan learns that there is none. */
@@ -363,7 +377,9 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->limits_told = r->logged = false;
-    r->early = r->started = r->failed = r->exited = r->gone = false;
+    r->early = r->started = r->failed = false;
+    r->exited = false;
+    r->gone = false;
     r->stopped = 0;
 }
 

@@ -8,7 +8,7 @@
  *     run_pump      until run_ended
  *     run_done
  *
- * A run belongs to one thread at a time; run_cancel may come from any.
+ * A run belongs to one thread at a time; run_cancel and run_signal may come from any.
  */
 #ifndef ABX_RUN_RUN_H
 #define ABX_RUN_RUN_H
@@ -61,7 +61,8 @@ struct run_watch {
 };
 
 struct run {
-    pthread_mutex_t lock; /* lifeline_fd and canceled: run_cancel comes from other threads */
+    /* lifeline_fd, canceled, the end of pidfd: run_cancel and run_signal come from any thread */
+    pthread_mutex_t lock;
     pid_t keeper;
     int pidfd, status_fd, lifeline_fd, tty_fd;
     int side_fd;                   /* something else to wait for; -1: nothing */
@@ -73,8 +74,9 @@ struct run {
     struct cgroup cgroup;
     struct stream streams[3]; /* [1] and [2] */
     bool early;               /* the launcher was started before main() */
-    bool started, failed, exited, gone;
-    int stopped; /* signal, or 0 */
+    bool started, failed;
+    _Atomic bool exited, gone; /* run_signal looks at them, from any thread */
+    _Atomic int stopped;       /* signal, or 0 */
     bool canceled;
     int64_t start_ns, end_ns;
     struct status_msg failure, start, end;

@@ -51,7 +51,7 @@ void run_init(struct run *r)
     r->cgroup.parent = r->cgroup.dir = -1;
     (void)pthread_mutex_init(&r->lock, NULL);
     for (int i = 0; i < 3; i++)
-        r->streams[i].fd = -1;
+        r->streams[i].fd = r->streams[i].epoll_fd = -1;
 }
 
 /* ---- messages ---- */
@@ -255,7 +255,9 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->limits_told = r->logged = false;
-    r->started = r->failed = r->exited = r->gone = false;
+    r->started = r->failed = false;
+    r->exited = false;
+    r->gone = false;
     r->stopped = 0;
 }
 

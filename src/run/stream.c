@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -48,6 +49,15 @@ static void stream_take(struct stream *s, const char *bytes, size_t len)
         s->output(s->user, s->number, bytes, len);
 }
 
+/* A process that the host forked may have a copy: then the epoll would go on about its end. */
+static void end(struct stream *s)
+{
+    if (s->epoll_fd >= 0)
+        (void)epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
+    fd_close(s->fd);
+    s->fd = -1;
+}
+
 /* The buffer costs memory, page by page, as soon as this is called. */
 static __attribute__((noinline)) bool read_chunks(struct stream *s)
 {
@@ -62,8 +72,7 @@ static __attribute__((noinline)) bool read_chunks(struct stream *s)
         } else if (n < 0 && errno == EAGAIN) {
             return false;
         } else {
-            fd_close(s->fd);
-            s->fd = -1;
+            end(s);
         }
     }
     return s->fd < 0;

@@ -8,7 +8,8 @@
 #include "base/defs.h"
 
 struct stream {
-    int fd; /* our end of the pipe, non-blocking; -1: not captured, or ended */
+    int fd;       /* our end of the pipe, non-blocking; -1: not captured, or ended */
+    int epoll_fd; /* that watches it, or -1 */
     bool captured;
     bool forgets;   /* nothing is kept: the bytes are for `output` alone */
     int32_t number; /* 1 or 2 */

@@ -479,17 +479,30 @@ static void a_forked_child_may_not_use_the_parents_objects(void **state)
 {
     const struct api_case *c = *state;
     abx_command *command = api_shell(c, "true");
-    abx_command *running = api_shell(c, "sleep 500");
+    abx_command *wrapped = api_shell(c, "true"), *running = api_shell(c, "sleep 500");
     abx_process *p = api_spawn(c, running);
-    pid_t pid = fork();
+    abx_error *e = NULL;
 
+    api_ok(abx_manager_wrap(c->manager, wrapped, &e), &e);
+    pid_t pid = fork();
     if (pid == 0) {
         abx_result *r = NULL;
-        bool good = abx_manager_run(c->manager, command, &r, NULL) == ABX_E_FORKED &&
-                    abx_manager_wrap(c->manager, command, NULL) == ABX_E_FORKED &&
-                    abx_manager_close(c->manager, 0, NULL) == ABX_E_FORKED &&
-                    abx_process_wait(p, 0, &r, NULL) == ABX_E_FORKED &&
-                    abx_process_signal(p, SIGKILL, NULL) == ABX_E_FORKED;
+        abx_manager *own = NULL;
+        abx_answer *answer = NULL;
+        const abx_exec_form *form = NULL;
+        char *text = NULL;
+        bool good = abx_manager_new(NULL, NULL, &own, NULL) == ABX_OK &&
+                    abx_manager_run(own, command, &r, NULL) == ABX_E_FORKED &&
+                    abx_manager_wrap(own, command, NULL) == ABX_E_FORKED &&
+                    abx_command_set_cwd(command, "/", NULL) == ABX_E_FORKED &&
+                    abx_command_plan(wrapped, "text", &text, NULL) == ABX_E_FORKED &&
+                    abx_command_explain(wrapped, "read", "/", &answer, NULL) == ABX_E_FORKED &&
+                    abx_command_exec_form(wrapped, &form, NULL) == ABX_E_FORKED;
+        good = good && abx_manager_run(c->manager, command, &r, NULL) == ABX_E_FORKED &&
+               abx_manager_wrap(c->manager, command, NULL) == ABX_E_FORKED &&
+               abx_manager_close(c->manager, 0, NULL) == ABX_E_FORKED &&
+               abx_process_wait(p, 0, &r, NULL) == ABX_E_FORKED &&
+               abx_process_signal(p, SIGKILL, NULL) == ABX_E_FORKED;
         _exit(good ? 0 : 1);
     }
     int status = -1;
@@ -499,6 +512,7 @@ static void a_forked_child_may_not_use_the_parents_objects(void **state)
     assert_int_equal(abx_process_wait(p, 0, &r, NULL), ABX_E_TIMEOUT); /* still runs */
     abx_process_free(p);
     abx_command_free(running);
+    abx_command_free(wrapped);
     abx_command_free(command);
 }
 

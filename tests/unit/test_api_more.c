@@ -7,6 +7,7 @@
  */
 #include "lib/api_case.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 #define INSIDE_WORD "tell-whether-inside"
@@ -58,6 +59,54 @@ static void an_exec_form_that_is_never_used_leaves_nothing(void **state)
     api_ok(abx_manager_wrap(c->manager, command, &e), &e);
     api_ok(abx_command_exec_form(command, &form, &e), &e);
     abx_command_free(command);
+}
+
+static void *cancel_soon(void *command)
+{
+    (void)usleep(300000);
+    abx_command_cancel(command);
+    return NULL;
+}
+
+static void an_exec_form_can_be_canceled(void **state)
+{
+    const struct api_case *c = *state;
+
+    for (int before = 0; before < 2; before++) {
+        abx_command *command = api_shell(c, "trap '' TERM; sleep 30; exit 3");
+        const abx_exec_form *form;
+        abx_error *e = NULL;
+        pthread_t thread;
+
+        api_ok(abx_manager_wrap(c->manager, command, &e), &e);
+        if (before) {
+            abx_command_cancel(command);
+            api_fails(abx_command_exec_form(command, &form, &e), ABX_E_CANCELED, &e);
+        } else {
+            int64_t start = api_now_ms();
+            api_ok(abx_command_exec_form(command, &form, &e), &e);
+            assert_int_equal(pthread_create(&thread, NULL, cancel_soon, command), 0);
+            assert_int_not_equal(api_spawn_form(form, STDOUT_FILENO), 0);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+            assert_in_range(api_now_ms() - start, 0, 20000);
+        }
+        abx_command_free(command);
+    }
+}
+
+static void a_closed_manager_wraps_nothing_and_gives_no_form(void **state)
+{
+    const struct api_case *c = *state;
+    abx_command *command = api_shell(c, "true"), *late = api_shell(c, "true");
+    const abx_exec_form *form;
+    abx_error *e = NULL;
+
+    api_ok(abx_manager_wrap(c->manager, command, &e), &e);
+    api_ok(abx_manager_close(c->manager, 1000, &e), &e);
+    api_fails(abx_command_exec_form(command, &form, &e), ABX_E_CLOSED, &e);
+    api_fails(abx_manager_wrap(c->manager, late, &e), ABX_E_CLOSED, &e);
+    abx_command_free(command);
+    abx_command_free(late);
 }
 
 /*
@@ -440,6 +489,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         API_TEST(the_exec_form_is_all_that_a_spawn_call_needs),
         API_TEST(an_exec_form_that_is_never_used_leaves_nothing),
+        API_TEST(an_exec_form_can_be_canceled),
+        API_TEST(a_closed_manager_wraps_nothing_and_gives_no_form),
         API_TEST(a_storm_of_stops_does_not_switch_the_time_limit_off),
         API_TEST(a_kill_gives_a_result),
         API_TEST(a_stop_stops_the_command_and_not_the_keeper),

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -267,6 +268,52 @@ static void passed_descriptors_are_read_from_the_header(void **state)
     assert_int_equal(fds[0], -1);
 }
 
+/* As pid 1 passes the proxy's listeners. */
+static void send_listeners(int socket)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+    } control = { 0 };
+    struct status_msg msg = { .kind = STATUS_LISTENERS };
+    struct iovec iov = { &msg, sizeof msg };
+    struct msghdr header = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+    };
+    struct cmsghdr *c = CMSG_FIRSTHDR(&header);
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(2 * sizeof(int));
+    memcpy(CMSG_DATA(c), (const int[]){ STDIN_FILENO, STDERR_FILENO }, 2 * sizeof(int));
+    assert_int_equal(sendmsg(socket, &header, MSG_NOSIGNAL), sizeof msg);
+}
+
+static void descriptors_that_find_no_room_are_a_failed_start(void **state)
+{
+    struct rlimit old, none;
+    struct run r;
+    int pair[2];
+
+    (void)state;
+    for (int room = 0; room < 3; room++) {
+        run_init(&r);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        r.status_fd = pair[0];
+        send_listeners(pair[1]);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+        none = old;
+        none.rlim_cur = (rlim_t)pair[1] + 1 + (rlim_t)room;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        assert_true(run_read_message(&r));
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        assert_int_equal(r.failed, room < 2);
+        assert_int_equal(r.failure.err, room < 2 ? EMFILE : 0);
+        run_done(&r, NULL);
+        (void)close(pair[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +325,7 @@ int main(void)
         cmocka_unit_test(counts_add_to_records_that_are_there),
         cmocka_unit_test(what_is_no_message_ends_the_conversation),
         cmocka_unit_test(passed_descriptors_are_read_from_the_header),
+        cmocka_unit_test(descriptors_that_find_no_room_are_a_failed_start),
     };
 
     return cmocka_run_group_tests_name("message", tests, NULL, NULL);

@@ -7,6 +7,9 @@
  */
 #include "lib/net_case.h"
 
+#include <netinet/in.h>
+#include <poll.h>
+
 /* ---- rules ---- */
 
 static void two_managers_have_two_sets_of_rules(void **state)
@@ -117,6 +120,47 @@ static void a_forked_child_leaves_the_network_alone(void **state)
     assert_int_equal(status, 0);
     net_make_file(c, "go");
     net_finish(p, command, "200\n");
+    abx_manager_free(m);
+}
+
+/* Whoever connects is hung up on at once, since nobody listens inside; unserved, he would wait. */
+static bool is_served(uint16_t port)
+{
+    const struct sockaddr_in at = { .sin_family = AF_INET,
+                                    .sin_port = htons(port),
+                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
+    int n = poll(&p, 1, 5000);
+    (void)close(fd);
+    return n == 1;
+}
+
+static void a_forked_child_leaves_published_ports_alone(void **state)
+{
+    struct api_case *c = *state;
+    abx_manager *m = net_manager("127.0.0.1", NULL);
+    abx_command *command = net_command(c, "while [ ! -e go ]; do sleep 0.01; done");
+    const uint16_t port = (uint16_t)(20000 + getpid() % 10000);
+    abx_error *e = NULL;
+    char text[32];
+    int status = -1;
+
+    (void)snprintf(text, sizeof text, "%u:8080", port);
+    api_ok(abx_command_append(command, "network.publish", text, &e), &e);
+    abx_process *p = net_spawn(m, command);
+    pid_t pid = fork();
+    if (pid == 0) {
+        abx_manager_free(m);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(is_served(port));
+    net_make_file(c, "go");
+    net_finish(p, command, "");
     abx_manager_free(m);
 }
 
@@ -281,6 +325,7 @@ int main(void)
         TEST(an_update_counts_for_running_commands),
         TEST(an_update_to_blocked_closes_all),
         TEST(a_forked_child_leaves_the_network_alone),
+        TEST(a_forked_child_leaves_published_ports_alone),
         TEST(a_callback_answers_at_once),
         TEST(an_answer_may_come_later_and_is_shared),
         TEST(a_manager_without_a_thread_serves_the_network),
