@@ -16,13 +16,14 @@ it waits for.
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import json
 import os
 import threading
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 __all__ = ["AgentboxError", "Check", "Manager", "Question", "Result", "inside", "version"]
 
@@ -227,13 +228,13 @@ class _Input:
     """Bytes that a command reads: a pipe, and a thread that fills it, until the command is over."""
 
     def __init__(self, made: _P, data: Optional[bytes]) -> None:
-        self.reader = -1
+        self.reader = self.writer = -1
         if data is None:
             return
-        self.reader, writer = os.pipe()
+        self.reader, self.writer = os.pipe()
 
         def fill() -> None:
-            with open(writer, "wb", buffering=0) as pipe:
+            with open(self.writer, "wb", buffering=0) as pipe:
                 rest = memoryview(data)
                 try:
                     while rest:
@@ -245,8 +246,14 @@ class _Input:
         _call("abx_command_set_stdio", made, 0, 4, self.reader)  # ABX_STDIO_FD
 
     def __enter__(self) -> None:
-        if self.reader >= 0:
+        if self.reader < 0:
+            return
+        try:
             self.thread.start()
+        except RuntimeError:  # no more threads
+            os.close(self.reader)
+            os.close(self.writer)
+            raise
 
     def __exit__(self, *_exception: Any) -> None:
         if self.reader >= 0:
@@ -262,8 +269,11 @@ def _interruptible(made: _P, call: Callable[[], _P]) -> _P:
     done: List[_P] = []
     problems: List[BaseException] = []
     over = threading.Event()  # Thread.join, interrupted once, takes a thread that runs for one that has ended
+    first = threading.Lock()  # whose it is: the thread's, or that of an interrupt which came before it
 
     def work() -> None:
+        if not first.acquire(blocking=False):
+            return
         try:
             done.append(call())
         except BaseException as problem:  # pylint: disable=broad-except # raised again below
@@ -271,16 +281,17 @@ def _interruptible(made: _P, call: Callable[[], _P]) -> _P:
         finally:
             over.set()
 
-    threading.Thread(target=work).start()
     try:
+        threading.Thread(target=work).start()
         over.wait()
     except BaseException:
-        _lib.abx_command_cancel(made)
-        while not over.is_set():  # it uses what the caller is about to free
-            try:
-                over.wait()
-            except KeyboardInterrupt:
-                pass
+        if not first.acquire(blocking=False):
+            _lib.abx_command_cancel(made)
+            while not over.is_set():  # it uses what the caller is about to free
+                try:
+                    over.wait()
+                except KeyboardInterrupt:
+                    pass
         for handle in done:
             _lib.abx_result_free(handle)
         raise
@@ -303,10 +314,16 @@ class Manager:
         if program:
             hooks.program = os.fsencode(program)
         self._handle: Optional[_P] = None
+        self._left: Optional[_P] = None  # closed, but in use
+        self._owner = os.getpid()
+        self._users: List[int] = []  # threads that are at it; under the condition
+        self._calling: List[int] = []  # threads that are in a callback
+        self._idle = threading.Condition()
         if approve:
-            hooks.approve = _APPROVE(lambda _user, question: self._approve(approve, question))
+            hooks.approve = _APPROVE(lambda _user, question: self._callback(self._approve, approve, question))
         if notice:
-            hooks.notice = _NOTICE(lambda _user, _level, _module, text: notice(text.decode(errors="replace")))
+            hooks.notice = _NOTICE(lambda _user, _level, _module, text: self._callback(
+                notice, text.decode(errors="replace")))
         self._hooks = hooks  # the callbacks must live as long as the manager
         settings = _settings(config)
         try:
@@ -331,25 +348,60 @@ class Manager:
         self.close()
 
     def close(self) -> None:
-        """Ends what runs and waits for it."""
-        if self._handle:
-            _lib.abx_manager_free(self._handle)
-            self._handle = None
+        """Ends what runs and waits for it; from any thread, but not from a callback."""
+        if threading.get_ident() in self._calling:
+            raise RuntimeError("a callback cannot close its manager, which would wait for it")
+        if os.getpid() != self._owner:  # forked: what runs is the parent's, and so are all other threads
+            self._users, self._idle = [], threading.Condition()
+        with self._idle:
+            handle, self._handle = self._handle, None  # whoever comes now is refused
+        if handle and os.getpid() == self._owner:
+            _call("abx_manager_close", handle, -1)
+        with self._idle:
+            self._left = handle or self._left
+            self._free_if_idle()
+            if threading.get_ident() not in self._users:  # a signal's handler, in the middle of run
+                self._idle.wait_for(lambda: not self._users)
+
+    def _free_if_idle(self) -> None:
+        """With the condition: the last who uses it frees what was closed."""
+        if self._left and not self._users:
+            left, self._left = self._left, None
+            _lib.abx_manager_free(left)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self.close()
 
-    def _open(self) -> _P:
-        if not self._handle:
-            raise ValueError("the manager is closed")
-        return self._handle
+    def _callback(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        self._calling.append(threading.get_ident())
+        try:
+            return call(*arguments)
+        finally:
+            self._calling.remove(threading.get_ident())
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[_P]:
+        """The manager, which is not freed before its user is done."""
+        with self._idle:
+            handle = self._handle
+            if not handle:
+                raise ValueError("the manager is closed")
+            self._users.append(threading.get_ident())
+        try:
+            yield handle
+        finally:
+            with self._idle:
+                self._users.remove(threading.get_ident())
+                self._free_if_idle()
+                self._idle.notify_all()
 
     def update(self, config: Optional[Config]) -> None:
         """Another configuration for the commands to come. If it is wrong, the old one stays."""
         settings = _settings(config)
         try:
-            _call("abx_manager_update", self._open(), settings)
+            with self._open() as manager:
+                _call("abx_manager_update", manager, settings)
         finally:
             _lib.abx_config_free(settings)
 
@@ -365,7 +417,8 @@ class Manager:
         """The verdict alone: nobody is asked, nothing runs."""
         made = self._command(command)
         try:
-            verdict = _made("abx_manager_check", self._open(), made)
+            with self._open() as manager:
+                verdict = _made("abx_manager_check", manager, made)
             try:
                 said = _json("abx_check_json", verdict)
             finally:
@@ -383,13 +436,13 @@ class Manager:
         settings: keys of this command alone; a list is appended, anything else is set. input is what it reads.
         output gets the bytes of streams 1 and 2 as they come; if it raises, the command is ended, and so does run.
         """
-        manager, made = self._open(), self._command(command)
+        made = self._command(command)
         problems: List[BaseException] = []
 
         def on_output(_user: Any, stream: int, data: int, size: int) -> None:
             try:
                 if output and not problems:
-                    output(stream, ctypes.string_at(data, size))
+                    self._callback(output, stream, ctypes.string_at(data, size))
             except BaseException as problem:  # pylint: disable=broad-except # nothing may fly through C
                 problems.append(problem)
                 _lib.abx_command_cancel(made)
@@ -399,7 +452,7 @@ class Manager:
             self._set(made, cwd, env, timeout, settings)
             if output:
                 _call("abx_command_set_output", made, callback, None)
-            with _Input(made, input):
+            with self._open() as manager, _Input(made, input):
                 handle = _interruptible(made, lambda: _made("abx_manager_run", manager, made))
             result = self._result(handle)
         except AgentboxError:

@@ -167,6 +167,98 @@ def test_threads():
         assert results == [b"0\n", b"1\n", b"2\n", b"3\n"]
 
 
+def test_close():
+    """From another thread at any moment, from a callback, twice."""
+    box = agentbox.Manager()
+    made, closed = threading.Event(), threading.Event()
+    said = []
+
+    def set_up(*_arguments):  # between the call and the library
+        made.set()
+        closed.wait(1)
+
+    def work():
+        try:
+            box.run("sleep 60")
+        except (ValueError, agentbox.AgentboxError) as problem:
+            said.append(problem)
+
+    box._set = set_up
+    late = threading.Thread(target=work)
+    late.start()
+    made.wait()
+    box.close()
+    closed.set()
+    late.join()
+    box.close()
+    assert len(said) == 1 and isinstance(said[0], ValueError), said
+
+    box = agentbox.Manager()
+    started = threading.Event()
+
+    def run():
+        said.append(box.run("sleep 0.2; echo x; sleep 60", output=lambda *_: started.set()))
+
+    running = threading.Thread(target=run)
+    running.start()
+    started.wait()
+    closers = [threading.Thread(target=box.close) for _ in range(4)]
+    for t in closers:
+        t.start()
+    for t in closers + [running]:
+        t.join()
+    assert said[1].signal == 9, said[1]
+
+    with agentbox.Manager() as box:
+        try:
+            box.run("sleep 0.2; echo x; sleep 60", output=lambda *_: box.close())
+        except RuntimeError as problem:
+            assert "callback" in str(problem)
+        else:
+            raise AssertionError("a callback closed its manager")
+        assert box.run("true").exit_code == 0
+
+    box = agentbox.Manager()
+    signal.signal(signal.SIGUSR1, lambda *_: box.close())
+    assert box.run("sleep 0.2; echo x; sleep 60", output=lambda *_: os.kill(os.getpid(), signal.SIGUSR1)).signal == 9
+    box.close()
+    pid = os.fork()
+    if pid == 0:
+        box.close()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_interrupt_at_once():
+    """Ctrl-C while the thread that runs it is being started."""
+
+    class Interrupted(threading.Thread):
+        def start(self):
+            super().start()
+            raise KeyboardInterrupt
+
+    class Late(threading.Thread):
+        def start(self):
+            threading.Timer(0.2, super().start).start()
+            raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with agentbox.Manager() as box:
+        for kind in (Interrupted, Late):
+            plain, agentbox.threading.Thread = threading.Thread, kind
+            try:
+                box.run("sleep 60")
+            except KeyboardInterrupt:
+                pass
+            else:
+                raise AssertionError("Ctrl-C was not heard")
+            finally:
+                agentbox.threading.Thread = plain
+            assert kind is Late or threading.active_count() == before
+    while threading.active_count() > before:
+        pass
+
+
 for name, test in sorted(globals().items()):
     if name.startswith("test_"):
         test()
