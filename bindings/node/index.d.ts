@@ -41,6 +41,8 @@ export interface Result {
   timedOut: boolean;
   stdout: Buffer;
   stderr: Buffer;
+  /** There was more than maxOutputBytes, which was not kept. */
+  truncated: { stdout: boolean; stderr: boolean };
   durationNs: number;
   sandboxed: boolean;
   /** native, bwrap, landlock or none. */
@@ -57,6 +59,7 @@ export interface Result {
 
 export interface RunOptions {
   cwd?: string;
+  /** The command's; the program itself keeps this process's HOME, XDG_* and PATH. */
   env?: NodeJS.ProcessEnv;
   timeoutMs?: number;
   /** Keys of this command alone. */
@@ -65,9 +68,9 @@ export interface RunOptions {
   input?: 'ignore' | 'inherit';
   /** Or: what it reads there. */
   stdin?: string | Uint8Array;
-  /** Bytes of streams 1 and 2 as they come. If it throws, the command is ended, and run rejects with that. */
+  /** Bytes of streams 1 and 2 as they come, also beyond maxOutputBytes. If it throws, the command is ended, and run rejects with that. */
   onOutput?: (stream: 1 | 2, bytes: Buffer) => void;
-  /** Ends the command. */
+  /** Ends the command, as SIGTERM does; run rejects once it has ended. */
   signal?: AbortSignal;
 }
 

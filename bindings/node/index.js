@@ -69,6 +69,46 @@ function errorOf(stderr, exitCode) {
   return new AgentboxError(message ? message[1] : `agentbox ended with ${exitCode}`, hint ? hint[1] : '', exitCode);
 }
 
+// How much of each stream is kept, by the first that says something; the program's own default is the last.
+function limitOf(...values) {
+  for (const value of values) {
+    const size = /^(\d+)([KMGTP]?)(i?B)?$/i.exec(String(value));
+    const power = size ? ' KMGTP'.indexOf(size[2].toUpperCase() || ' ') : 0;
+    if (size) return Number(size[1]) * 1024 ** power || Infinity; // 0: no limit
+  }
+  return 10485760;
+}
+
+// The command's variables go through the program, whose own they must not be: it finds its configuration and state by
+// these, and what loads code into programs would do so outside of the sandbox. (The command never gets such.)
+const OWN = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'];
+function variablesOf(given) {
+  const env = {};
+  const words = [];
+  if (given === undefined) return { env: process.env, words };
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (OWN.includes(name)) words.push('--env', `${name}=${value}`);
+    else if (!/^(LD_|GLIBC_TUNABLES$)/.test(name)) env[name] = value;
+  }
+  for (const name of OWN.filter((own) => process.env[own] !== undefined)) {
+    env[name] = process.env[name];
+    if (given[name] === undefined && name !== 'HOME') words.push('--unset-env', name);
+  }
+  return { env, words };
+}
+
+// By this process's PATH, never by that of the command, which may lead into its project.
+async function locate(program) {
+  for (const dir of program.includes('/') ? [] : (process.env.PATH || '').split(':')) {
+    const file = path.join(dir, program);
+    const found = await fs.stat(file).catch(() => null);
+    if (dir !== '' && found && found.isFile()) return file;
+  }
+  if (!program.includes('/')) throw startError(program, { code: 'ENOENT' });
+  return program;
+}
+
 // The program itself could not be started.
 function startError(program, error) {
   if (error.name === 'AbortError') return error;
@@ -76,15 +116,19 @@ function startError(program, error) {
     'install agentbox, or name it with AGENTBOX or the option `program`', 125);
 }
 
-// Starts the program; resolves with { code, stdout, stderr }. A callback that throws ends it.
-function start(program, args, { input = 'ignore', stdin, env, signal, onOutput } = {}) {
+// Starts the program; resolves with { code, stdout, stderr, truncated }. A callback that throws ends it. What comes
+// beyond the limit is read all the same, and not kept.
+async function start(program, args, { input = 'ignore', stdin, env, signal, onOutput, limit = Infinity } = {}) {
+  const file = await locate(program);
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: [stdin === undefined ? input : 'pipe', 'pipe', 'pipe'], env, signal });
+    const child = spawn(file, args, { stdio: [stdin === undefined ? input : 'pipe', 'pipe', 'pipe'], env, signal });
     const parts = [[], []];
+    const sizes = [0, 0];
     let problem = null;
     for (const n of [1, 2]) {
       child.stdio[n].on('data', (bytes) => {
-        parts[n - 1].push(bytes);
+        if (sizes[n - 1] < limit) parts[n - 1].push(bytes.subarray(0, limit - sizes[n - 1]));
+        sizes[n - 1] += bytes.length;
         if (!onOutput || problem) return;
         try {
           onOutput(n, bytes);
@@ -98,11 +142,15 @@ function start(program, args, { input = 'ignore', stdin, env, signal, onOutput }
       child.stdin.on('error', () => {}); // the command does not want it all
       child.stdin.end(stdin);
     }
-    child.on('error', (error) => reject(startError(program, error)));
+    child.on('error', (error) => {
+      problem = problem || { error: startError(program, error) };
+      if (child.pid === undefined) reject(problem.error); // else it is being ended: it may take its time
+    });
     child.on('close', (code) => {
       const [stdout, stderr] = parts.map((list) => Buffer.concat(list));
+      const truncated = { stdout: sizes[0] > limit, stderr: sizes[1] > limit };
       if (problem) reject(problem.error);
-      else resolve({ code: code === null ? 128 : code, stdout, stderr });
+      else resolve({ code: code === null ? 128 : code, stdout, stderr, truncated });
     });
   });
 }
@@ -118,6 +166,7 @@ class Sandbox {
   // For the commands to come; what runs keeps what it has.
   update(config) {
     this.settings = settingsOf(config);
+    this.limit = (config || {}).maxOutputBytes;
   }
 
   async check(command, options = {}) {
@@ -150,7 +199,13 @@ class Sandbox {
 
   async run(command, options = {}) {
     checkOptions(options, RUN_OPTIONS);
+    const { stdin } = options;
+    if (stdin !== undefined && typeof stdin !== 'string' && !(stdin instanceof Uint8Array)) {
+      throw new TypeError('stdin is a text, or bytes');
+    }
     const words = wordsOf(command);
+    const variables = variablesOf(options.env);
+    const limit = limitOf((options.settings || {}).maxOutputBytes, this.limit);
     const yes = await this.approved(command, options);
     const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'agentbox-'));
     try {
@@ -158,11 +213,11 @@ class Sandbox {
       const args = ['run', '-q', '--approve', yes ? 'yes' : 'deny', '--result', file, ...this.settings];
       if (options.cwd !== undefined) args.push('-C', options.cwd);
       if (options.timeoutMs !== undefined) args.push('--timeout', `${Math.max(1, Math.ceil(options.timeoutMs))}ms`);
-      args.push(...settingsOf(options.settings), ...words);
-      const done = await start(this.program, args, options);
+      args.push(...variables.words, ...settingsOf(options.settings), ...words);
+      const done = await start(this.program, args, { ...options, env: variables.env, limit });
       const result = await fs.readFile(file, 'utf8').catch(() => '');
       if (!result) throw this.refusal(errorOf(done.stderr.toString(), done.code));
-      return { ...JSON.parse(result), stdout: done.stdout, stderr: done.stderr };
+      return { ...JSON.parse(result), stdout: done.stdout, stderr: done.stderr, truncated: done.truncated };
     } finally {
       await fs.rm(dir, { recursive: true, force: true });
     }

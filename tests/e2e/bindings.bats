@@ -25,7 +25,7 @@ teardown() {
         AGENTBOX="$O/bin/agentbox" OTHER="$O/other" /usr/bin/python3 "$O/binding_python.py"
     echo "$output"
     [ "$status" -eq 0 ]
-    [ "$(grep -c '^ok' <<<"$output")" -eq 8 ]
+    [ "$(grep -c '^ok' <<<"$output")" -eq 10 ]
     nothing_left
 }
 
@@ -34,7 +34,7 @@ teardown() {
     run "${AS[@]}" env AGENTBOX="$O/bin/agentbox" BINDING="$O/bindings/node" OTHER="$O/other" node "$O/binding_node.js"
     echo "$output"
     [ "$status" -eq 0 ]
-    [ "$(grep -c '^ok' <<<"$output")" -eq 7 ]
+    [ "$(grep -c '^ok' <<<"$output")" -eq 9 ]
     nothing_left
 }
 

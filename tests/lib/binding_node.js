@@ -90,6 +90,55 @@ const tests = {
     await assert.rejects(box.run('true'), (e) => e.exitCode === 125 && /rx/.test(e.message));
   },
 
+  // The command's variables are not the program's: nothing that it brings along runs or rules outside.
+  async environment() {
+    fs.mkdirSync('home/.config/agentbox', { recursive: true });
+    fs.writeFileSync('home/.config/agentbox/config.json', '{ "no": "configuration" }');
+    fs.mkdirSync('bin');
+    fs.writeFileSync('bin/agentbox', '#!/bin/sh\ntouch ran\n', { mode: 0o755 });
+    fs.copyFileSync(process.env.AGENTBOX, 'bin/own');
+    const home = `${process.cwd()}/home`;
+    const env = { HOME: home, XDG_CONFIG_HOME: `${home}/.config`, PATH: `${process.cwd()}/bin:/usr/bin:/bin`, LD_PRELOAD: '/x.so', A: 'b' };
+    const result = await new Sandbox().run('echo $HOME $XDG_CONFIG_HOME $A $LD_PRELOAD', { env });
+    assert.strictEqual(String(result.stdout), `${home} ${home}/.config b\n`);
+    assert.strictEqual(String(result.stderr), '');
+    assert.strictEqual(String((await new Sandbox().run('echo $A', { env: { A: 'b' } })).stdout), 'b\n');
+    await assert.rejects(new Sandbox({}, { program: 'agentbox-of-nobody' }).run('true'), (e) => e.exitCode === 125);
+    const paths = process.env.PATH;
+    process.env.PATH = '/usr/bin:/bin';
+    try {
+      await new Sandbox({}, { program: 'agentbox' }).run('true', { env }).catch(() => {}); // there may be one
+      process.env.PATH = `${process.cwd()}/bin`;
+      assert.strictEqual(String((await new Sandbox({}, { program: 'own' }).run('echo $A', { env: { A: 'b' } })).stdout), 'b\n');
+    } finally {
+      process.env.PATH = paths;
+    }
+    assert(!fs.existsSync('ran'));
+    fs.rmSync('home', { recursive: true });
+    fs.rmSync('bin', { recursive: true });
+  },
+
+  async bounds() {
+    const seen = [0, 0, 0];
+    const box = new Sandbox({ maxOutputBytes: 1000 });
+    const result = await box.run('head -c 3000 /dev/zero; head -c 1000 /dev/zero >&2', {
+      onOutput(stream, bytes) { seen[stream] += bytes.length; },
+    });
+    assert.deepStrictEqual([result.stdout.length, result.stderr.length, seen], [1000, 1000, [0, 3000, 1000]]);
+    assert.deepStrictEqual(result.truncated, { stdout: true, stderr: false });
+    assert.strictEqual((await box.run('head -c 3000 /dev/zero', { settings: { maxOutputBytes: '2K' } })).stdout.length, 2048);
+    assert.strictEqual((await new Sandbox().run('head -c 11000000 /dev/zero')).stdout.length, 10485760);
+    assert.strictEqual((await new Sandbox({ maxOutputBytes: 0 }).run('head -c 11000000 /dev/zero')).stdout.length, 11000000);
+    await assert.rejects(new Sandbox().run('cat', { stdin: 5 }), TypeError);
+    // Who is told that it was ended finds nothing running.
+    const abort = new AbortController();
+    const run = new Sandbox().run('trap "sleep 1; touch ended; exit" TERM; echo x; while :; do sleep 0.05; done', {
+      signal: abort.signal, onOutput: () => abort.abort(),
+    });
+    await assert.rejects(run, (e) => e.name === 'AbortError');
+    fs.rmSync('ended');
+  },
+
   async violations() {
     const result = await new Sandbox().run(['curl', '-sS', '--max-time', '30', 'https://refused.example.com']);
     assert.notStrictEqual(result.exitCode, 0);
