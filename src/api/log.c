@@ -80,7 +80,8 @@ static int append_rotating(int dir, const struct buf *lines)
         if (fd < 0)
             return fd;
     }
-    return io_write_all(fd, lines->data, lines->len);
+    int r = io_may_grow(fd, lines->len);
+    return r < 0 ? r : io_write_all(fd, lines->data, lines->len);
 }
 
 static const char *const *find_states(struct arena *arena)
@@ -118,7 +119,7 @@ void log_run(const abx_manager *m, struct run *run)
         put_line(&lines, run, &run->violations.list[i]);
     if (lines.failed)
         return;
-    if (m->log_fd >= 0)
+    if (m->log_fd >= 0 && io_may_grow(m->log_fd, lines.len) == 0)
         (void)io_write_all(m->log_fd, lines.data, lines.len); /* a full disk is no reason to fail */
     if (m->hooks.flags & ABX_KEEP_LOG)
         append_state(&lines);

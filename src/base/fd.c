@@ -112,7 +112,9 @@ int fd_memfd(const char *name, const void *bytes, size_t len, bool executable)
         fd = memfd_create(name, flags);
     if (fd < 0)
         return -errno;
-    r = io_write_all(fd, bytes, len);
+    r = io_may_grow(fd, len);
+    if (r == 0)
+        r = io_write_all(fd, bytes, len);
     if (r < 0)
         return r;
     if (lseek(fd, 0, SEEK_SET) < 0)

@@ -10,12 +10,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 
 #define IO_CHUNK 4096 /* files are small; each page of a larger one would be touched */
+
+int io_may_grow(int fd, size_t len)
+{
+    struct rlimit limit;
+    struct stat st;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        fstat(fd, &st) < 0)
+        return 0;
+    return (rlim_t)st.st_size > limit.rlim_cur || len > limit.rlim_cur - (rlim_t)st.st_size ? -EFBIG
+                                                                                            : 0;
+}
 
 int io_write_all(int fd, const void *bytes, size_t len)
 {

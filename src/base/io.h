@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "base/defs.h"
 
+/* 0, or -EFBIG if so much more would end this process by SIGXFSZ (RLIMIT_FSIZE). */
+int io_may_grow(int fd, size_t len);
 int io_write_all(int fd, const void *bytes, size_t len); /* retries EINTR and short writes */
 /* Appends what is left to read, at most the buffer's limit (-E2BIG). */
 int io_read_fd(int fd, struct buf *b);

@@ -79,10 +79,11 @@ static void registry_name(char *name, size_t size, const struct stat *st)
 /* All of it or a reason: of a disk that is nearly full a part fits. */
 static int write_at(int file, const void *data, size_t len, off_t at)
 {
-    ssize_t n = pwrite(file, data, len, at);
+    int r = io_may_grow(file, len);
+    ssize_t n = r < 0 ? r : pwrite(file, data, len, at);
 
     if (n < 0)
-        return -errno;
+        return r < 0 ? r : -errno;
     return (size_t)n == len ? 0 : -ENOSPC;
 }
 

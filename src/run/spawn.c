@@ -157,6 +157,8 @@ int32_t spawn_launcher(const struct spawn_request *q, pid_t *ret_pid, abx_error 
                           "with -C");
         if (r == -EMFILE || r == -EINVAL)
             err_hint(err, "too many open files: raise the limit with ulimit -n");
+        if (r == -EAGAIN)
+            err_hint(err, "the limit of processes is reached: see ulimit -u");
         return code;
     }
     return ABX_OK;

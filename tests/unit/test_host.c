@@ -335,6 +335,30 @@ static void a_stream_that_was_closed_since_is_none(void **state)
     abx_command_free(before);
 }
 
+/* Each limit: an error, or a run; the library's own writing never ends the host by SIGXFSZ. */
+static void a_limit_of_file_sizes_is_an_error_or_enough(void **state)
+{
+    struct rlimit old, low;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    low = old;
+    for (low.rlim_cur = 0; low.rlim_cur <= 1 << 20; low.rlim_cur += 16384) {
+        abx_command *command = api_shell(*state, "exit 3");
+        abx_result *r = NULL;
+        abx_error *e = NULL;
+
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+        int32_t code = abx_manager_run(((struct api_case *)*state)->manager, command, &r, &e);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+        assert_int_equal(code == ABX_OK ? abx_result_exit_code(r) : abx_error_errno(e),
+                         code == ABX_OK ? 3 : EFBIG);
+        assert_true(low.rlim_cur > 0 || code != ABX_OK);
+        abx_error_free(e);
+        abx_result_free(r);
+        abx_command_free(command);
+    }
+}
+
 static void a_thread_that_cannot_be_started_costs_nothing(void **state)
 {
     pthread_attr_t old, huge;
@@ -377,6 +401,7 @@ int main(void)
         API_TEST(a_fork_during_a_repair_stops_no_run),
         API_TEST(a_fork_during_a_record_stops_no_run),
         API_TEST(a_stream_that_was_closed_since_is_none),
+        API_TEST(a_limit_of_file_sizes_is_an_error_or_enough),
         API_TEST(a_thread_that_cannot_be_started_costs_nothing),
     };
 
