@@ -115,7 +115,6 @@ static void finish_locked(abx_process *p)
 {
     p->finished = true;
     (void)epoll_ctl(p->manager->epoll_fd, EPOLL_CTL_DEL, p->epoll_fd, NULL);
-    tell_remains(p->manager, &p->run);
     wake_signal(p->done_fd);
     manager_leave(p->manager, &p->active);
 }
@@ -130,8 +129,10 @@ static int32_t pump_locked(abx_process *p, abx_error **err)
     (void)pthread_mutex_unlock(&p->lock);
     int32_t code = run_pump(&p->run, 0, err);
     const bool ended = run_ended(&p->run);
-    if (ended)
+    if (ended) {
         net_leave(p->net, &p->run.violations);
+        tell_remains(p->manager, &p->run);
+    }
     (void)pthread_mutex_lock(&p->lock);
     p->pumping = false;
     if (ended)
