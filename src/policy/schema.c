@@ -28,7 +28,6 @@
 
 /* The members of the schema of each type; ENUM lists its words. */
 static const char *const members[] = {
-    [SETTINGS_STRING] = "\"type\":\"string\"",
     [SETTINGS_PATH] = "\"type\":\"string\",\"pattern\":\"^/\"",
     [SETTINGS_BOOL] = "\"type\":\"boolean\"",
     [SETTINGS_SIZE] = NUMBER_OR_TEXT("integer",

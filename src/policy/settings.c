@@ -18,12 +18,11 @@
 #include "policy/rule.h"
 #include "policy/value.h"
 
-static const struct schema_row rows[KEY_COUNT + 1] = {
-#define KEY(id, name, type, words, fallback, per_call, help, example)                              \
-    { name, SETTINGS_##type, words, fallback, per_call, help, example },
+static const struct schema_row rows[KEY_COUNT] = {
+#define KEY(id, name, type, words, fallback, help, example)                                        \
+    { name, SETTINGS_##type, words, fallback, help, example },
 #include "policy/schema.def"
 #undef KEY
-    { NULL, SETTINGS_STRING, NULL, NULL, false, NULL, NULL },
 };
 
 const char *origin_name(enum origin origin)
@@ -225,10 +224,6 @@ static int32_t enter(struct settings *s, const char *name, const char *value, co
         return r;
     }
     r = value_check(&rows[key], value, err);
-    if (r == ABX_OK && s->origin == ORIGIN_CALL && !rows[key].per_call) {
-        r = err_new(err, ABX_E_CONFIG, "set '%s' for one command: only a configuration may", name);
-        err_subject(err, name);
-    }
     if (r == ABX_OK && (flags & SETTINGS_FINAL))
         r = check_final(s, name, real_key(key), err);
     if (r != ABX_OK)

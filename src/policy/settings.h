@@ -22,7 +22,6 @@ enum origin {
 const char *origin_name(enum origin origin); /* "built-in", "system", … */
 
 enum settings_type {
-    SETTINGS_STRING,
     SETTINGS_PATH, /* absolute */
     SETTINGS_ENUM,
     SETTINGS_BOOL,
@@ -44,7 +43,7 @@ enum settings_type {
 };
 
 enum settings_key {
-#define KEY(id, name, type, words, fallback, per_call, help, example) KEY_##id,
+#define KEY(id, name, type, words, fallback, help, example) KEY_##id,
 #include "policy/schema.def"
 #undef KEY
     KEY_COUNT,
@@ -53,9 +52,7 @@ enum settings_key {
 struct schema_row {
     const char *name;
     enum settings_type type;
-    const char *words, *fallback;
-    bool per_call;
-    const char *help, *example;
+    const char *words, *fallback, *help, *example;
 };
 /* The row of a key; NULL beyond the last. */
 const struct schema_row *schema_row(size_t key);

@@ -32,7 +32,6 @@ static const char known_guards[] = "known, each for the command of its name:"
     ;
 
 static const char *const type_words[] = {
-    [SETTINGS_STRING] = "text",
     [SETTINGS_PATH] = "an absolute path",
     [SETTINGS_ENUM] = "one of its words",
     [SETTINGS_BOOL] = "true or false",
@@ -52,11 +51,6 @@ static const char *const type_words[] = {
     [SETTINGS_COMMANDS] = "COMMAND=VALUE",
     [SETTINGS_OVERRIDES] = "RULE=DECISION",
 };
-
-const char *value_words(enum settings_type type)
-{
-    return type_words[type];
-}
 
 static bool word_is_listed(const char *words, const char *value)
 {
@@ -113,7 +107,6 @@ static bool value_has_type(const struct schema_row *row, const char *value)
     int64_t time;
 
     switch (row->type) {
-    case SETTINGS_STRING:
     case SETTINGS_URL:     /* domain.h knows */
     case SETTINGS_DOMAINS: /* the same */
     case SETTINGS_RULES:   /* rule.h */

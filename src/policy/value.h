@@ -7,8 +7,6 @@
 #include "base/err.h"
 #include "policy/settings.h"
 
-/* "a size such as 512M or 2G": what a value of the type is. */
-const char *value_words(enum settings_type type);
 /* ABX_OK, or ABX_E_CONFIG with the key as its subject and a hint. */
 int32_t value_check(const struct schema_row *row, const char *value, abx_error **err);
 /* "PORT" or "HOSTPORT:PORT", each from 1 to 65535. */

@@ -168,13 +168,13 @@ sys.dont_write_bytecode = True
 gen_man = importlib.util.module_from_spec(importlib.util.spec_from_loader("gen_man", loader))
 loader.exec_module(gen_man)
 config, count = {}, 0
-for key in gen_man.keys():
-    if key[6]:
-        *groups, name = key[0].split(".")
+for name, *_, example in gen_man.keys():
+    if example:
+        *groups, name = name.split(".")
         at = config
         for group in groups:
             at = at.setdefault(group, {})
-        at[name] = json.loads(key[6])
+        at[name] = json.loads(example)
         count += 1
 assert count >= 20, count
 json.dump(config, open("keys.json", "w"), indent=2)
