@@ -39,7 +39,7 @@ void net_asks_done(struct net_asks *asks);
 struct net_run {
     struct net *net; /* NULL: it has left */
     struct net_run *next, **prev;
-    uint32_t id; /* of its rules; its listeners are net_listener(id, i) */
+    uint32_t id; /* of its rules; its listeners: listener_id */
     enum net_state state;
     bool filtered; /* it has listeners and rules */
     int fds[LISTENER_COUNT];

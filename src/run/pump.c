@@ -2,7 +2,7 @@
 /*
  * What a run does on every system: it waits for messages, output and the end of the launcher, and
  * can be ended from any thread. How messages come and what the end of the launcher means is known
- * to run.c and run_darwin.c (run_read_message, run_on_gone).
+ * to run.c and run_darwin.c (run_read_message, run_after_gone).
  *
  * run_pump never waits for a run that has ended. A launcher that speaks no more, and that no pidfd
  * watches, is looked for now and then.

@@ -2,7 +2,7 @@
 /*
  * Guards: programs whose arguments we understand well enough to stop an accident, with one line why
  * and one what to do instead. Advice, not a boundary: what files may be touched is decided by the
- * mounts. Pure and freestanding: the wrapper (launcher/wrapper.c) calls this inside the sandbox.
+ * mounts. Pure and freestanding: the wrapper (src/wrapper) calls this inside the sandbox.
  */
 #ifndef ABX_WRAP_GUARD_H
 #define ABX_WRAP_GUARD_H

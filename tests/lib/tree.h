@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A temporary home with a project in it, scanned and compiled for tests: tree_run leaves the mounts
+ * A temporary home with a project in it, scanned and compiled for tests: run leaves the mounts
  * below it as lines "kind path flags", in which @ stands for the temporary directory.
  */
 #ifndef ABX_TESTS_TREE_H
