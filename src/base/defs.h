@@ -16,8 +16,6 @@
 
 #define ATTR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define ATTR_NORETURN          __attribute__((noreturn))
-#define ATTR_UNUSED            __attribute__((unused))
-#define ATTR_WARN_UNUSED       __attribute__((warn_unused_result))
 #define FALLTHROUGH            __attribute__((fallthrough))
 
 /* The struct of which `member`, that `ptr` points at, is a part. */

@@ -206,33 +206,6 @@ bool glob_match(const char *pattern, size_t pattern_len, const char *text, size_
     return glob_match_steps(pattern, pattern_len, text, text_len, &steps);
 }
 
-bool glob_may_match_below(const char *pattern, size_t pattern_len, const char *dir, size_t dir_len)
-{
-    uint64_t steps = 0;
-    size_t pi = 0, ti = 0;
-
-    if (pattern_len == 0 || glob_check(pattern, pattern_len) < 0)
-        return false;
-    if (dir_len == 0)
-        return pattern[0] != '/';
-    if (dir[dir_len - 1] == '/')
-        dir_len--;
-    while (ti <= dir_len) {
-        size_t pn, tn = component_length(dir, dir_len, ti);
-
-        if (pi > pattern_len)
-            return false;
-        pn = component_length(pattern, pattern_len, pi);
-        if (is_globstar(pattern + pi, pn))
-            return true;
-        if (!component_match(pattern + pi, pn, dir + ti, tn, &steps))
-            return false;
-        pi += pn + 1;
-        ti += tn + 1;
-    }
-    return pi <= pattern_len;
-}
-
 /* ---- one component at a time ---- */
 
 enum part_kind { PART_LITERAL, PART_SUFFIX, PART_ANY, PART_PATTERN, PART_GLOBSTAR };

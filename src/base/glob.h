@@ -27,8 +27,6 @@ int glob_check(const char *pattern, size_t len);
 /* Whether the text holds *, ?, [ or \: without them a pattern is a plain path. */
 bool glob_is_pattern(const char *text, size_t len);
 bool glob_match(const char *pattern, size_t pattern_len, const char *text, size_t text_len);
-/* Whether a match may lie below the directory: for walkers. "" is where relative patterns start. */
-bool glob_may_match_below(const char *pattern, size_t pattern_len, const char *dir, size_t dir_len);
 /* glob_match that counts the bytes it looks at: at most 4 * (pattern_len + 1) * (text_len + 1). */
 bool glob_match_steps(const char *pattern, size_t pattern_len, const char *text, size_t text_len,
                       uint64_t *ret_steps);

@@ -68,11 +68,6 @@ void loop_free(struct loop *loop)
     free(loop);
 }
 
-void loop_freep(struct loop **loop)
-{
-    loop_free(*loop);
-}
-
 int64_t loop_now(const struct loop *loop)
 {
     return loop->now;

@@ -41,8 +41,6 @@ struct loop_task { /* zeroed: not posted */
 /* 0 or -errno. */
 int loop_new(struct loop **ret);
 void loop_free(struct loop *loop);
-void loop_freep(struct loop **loop);
-#define _loop_ __attribute__((cleanup(loop_freep)))
 
 /* Monotonic nanoseconds, as of the beginning of this turn. */
 int64_t loop_now(const struct loop *loop);

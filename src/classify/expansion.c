@@ -404,10 +404,8 @@ static bool read_param_op(struct shell_reader *r, struct shell_param *param, enu
             return shell_fail(r, "unknown operator in ${…}", r->pos);
         param->op = kinds[found - ops];
         r->pos++;
-        if (param->op >= PARAM_PREFIX && r->pos < r->end && r->text[r->pos] == *found) {
-            param->twice = true;
+        if (param->op >= PARAM_PREFIX && r->pos < r->end && r->text[r->pos] == *found)
             r->pos++;
-        }
     }
     if (inner == PLACE_PARAM_DOUBLE && param->op <= PARAM_ALTERNATE)
         inner = PLACE_PARAM_DOUBLE_TEXT;

@@ -57,7 +57,6 @@ struct ruleset {
     const char *home;
     bool builtin;
     enum decision decisions[RULE_COUNT]; /* after the overrides */
-    bool overridden[RULE_COUNT];
     enum decision chain_allow;
     struct custom_rule *custom;
     size_t custom_count;

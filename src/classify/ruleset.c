@@ -102,7 +102,6 @@ static int32_t apply_override(struct ruleset *r, const struct rule_override *o, 
             return refuse_override(o, what, "only the user's own configuration can do that", err);
         }
         r->decisions[i] = o->decision;
-        r->overridden[i] = true;
         return ABX_OK;
     }
     return refuse_unknown(o, err);

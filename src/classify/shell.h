@@ -69,7 +69,7 @@ struct shell_param {
     const char *name; /* a name, digits, or one of @*#?-$!_ */
     uint32_t name_len;
     uint8_t op;
-    bool colon, twice, length, indirect;
+    bool colon, length, indirect;
     const struct shell_word *index;   /* of ${x[…]} */
     const struct shell_word *operand; /* after the operator */
     const struct shell_word *second;  /* the replacement of / */

@@ -370,8 +370,3 @@ void bridge_free(struct bridge *b)
     relay_pool_done(&b->pool);
     free(b);
 }
-
-size_t bridge_connections(const struct bridge *b)
-{
-    return b->count;
-}

@@ -48,6 +48,5 @@ void bridge_resume(struct bridge *b);
 void bridge_stop(struct bridge *b);
 /* … and what stands is closed, too. */
 void bridge_cut(struct bridge *b);
-size_t bridge_connections(const struct bridge *b);
 
 #endif

@@ -327,11 +327,6 @@ int32_t client_publish(struct client *c, uint32_t rules, uint16_t port, int fd, 
     return call_numbers(c, PROTOCOL_PUBLISH, rules, port, fd, err);
 }
 
-int32_t client_unlisten(struct client *c, uint32_t id, abx_error **err)
-{
-    return call_numbers(c, PROTOCOL_UNLISTEN, id, 0, -1, err);
-}
-
 int32_t client_drop_rules(struct client *c, uint32_t id, abx_error **err)
 {
     return call_numbers(c, PROTOCOL_DROP_RULES, id, 0, -1, err);

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "net/server.h"
 
-struct client_hooks { /* called from client_call and client_dispatch; must not call either */
+struct client_hooks { /* called from all below; may call client_answer only */
     void *user;
     void (*record)(void *user, const struct server_record *record);
     void (*lost)(void *user, uint32_t records); /* NULL: not told */
@@ -56,7 +56,6 @@ int32_t client_listen(struct client *c, uint32_t id, uint32_t rules, int fd, abx
 /* Published ports (publish.h), of the run with these rules: sockets first. The caller keeps fd. */
 int32_t client_give_socket(struct client *c, uint32_t rules, int fd, abx_error **err);
 int32_t client_publish(struct client *c, uint32_t rules, uint16_t port, int fd, abx_error **err);
-int32_t client_unlisten(struct client *c, uint32_t id, abx_error **err);
 int32_t client_drop_rules(struct client *c, uint32_t id, abx_error **err);
 int32_t client_stop(struct client *c, abx_error **err); /* begins; client.stopped tells the end */
 /* Does not wait: may be called by a hook. */

@@ -64,7 +64,6 @@ struct exchange {
     bool absolute;                        /* the head is written for an upstream proxy */
     bool expects_continue, wants_json;
     bool response_begun, upload_broken;
-    bool server_ended; /* its stream */
     enum http1_framing framing;
     uint64_t length;
     struct buf request; /* the head for the server */

@@ -17,7 +17,6 @@
 #define DIAL_MAX_ADDRS 16
 #define DIAL_AT_ONCE   3
 #define DIAL_STAGGER   (250 * NSEC_PER_MSEC)
-#define DIAL_AUTH_MAX  256 /* of user and password, each with a NUL */
 
 enum dial_via {
     DIAL_DIRECT,  /* the addresses are the server's */

@@ -16,7 +16,6 @@
 
 #include "net/span.h"
 
-#define HEADER_LEN  12
 #define WIRE_MAX    255 /* on the wire, with the root's label */
 #define LABEL_MAX   63
 #define MAX_JUMPS   32

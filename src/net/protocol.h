@@ -27,7 +27,6 @@ enum protocol_type {
     PROTOCOL_RULES,     /* a set of rules, by its number */
     PROTOCOL_DROP_RULES,
     PROTOCOL_LISTEN, /* a listener, by its number; the socket comes along (SCM_RIGHTS) */
-    PROTOCOL_UNLISTEN,
     PROTOCOL_ANSWER, /* to a question */
     PROTOCOL_STOP,
     PROTOCOL_SOCKET,  /* for published ports: a socket made inside, of the run with these rules */

@@ -95,8 +95,6 @@ static void set_options(struct resolv_conf *conf, struct span line)
         set_number(word, "ndots:", 0, NDOTS_MAX, &conf->ndots);
         set_number(word, "timeout:", 1, TIMEOUT_MAX, &conf->timeout);
         set_number(word, "attempts:", 1, ATTEMPTS_MAX, &conf->attempts);
-        if (span_eq(word, "rotate"))
-            conf->rotate = true;
         if (span_eq(word, "use-vc"))
             conf->use_tcp = true;
     }

@@ -28,7 +28,7 @@ struct resolv_conf {
     unsigned ndots;    /* 1; at most 15 */
     unsigned timeout;  /* seconds: 5; 1 to 30 */
     unsigned attempts; /* 2; 1 to 5 */
-    bool rotate, use_tcp;
+    bool use_tcp;
 };
 
 void resolv_conf_parse(const char *text, size_t len, struct resolv_conf *ret);

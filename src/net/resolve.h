@@ -15,7 +15,6 @@
 #include "base/loop.h"
 #include "net/host.h"
 
-#define RESOLVE_MAX_ADDRS    64
 #define RESOLVE_TTL_MAX      300 /* seconds */
 #define RESOLVE_TTL_MIN      1
 #define RESOLVE_NEGATIVE_MAX 30

@@ -248,9 +248,6 @@ static int32_t do_numbers(struct role *r, const struct protocol_head *head, cons
     case PROTOCOL_SOCKET:
     case PROTOCOL_PUBLISH:
         return do_publish(r, head->type, a, b, err);
-    case PROTOCOL_UNLISTEN:
-        server_unlisten(r->server, a);
-        return ABX_OK;
     case PROTOCOL_ANSWER:
         server_answer(r->server, a, b <= SERVER_NO_SESSION ? (enum server_answer)b : SERVER_NO);
         return ABX_OK;

@@ -18,9 +18,8 @@
  *      sent at once. Each is answered by a DONE with its serial, in order; a code other than
  *      ABX_OK comes with a text. Connections are accepted from a LISTEN on.
  *   2. RULES with the same number replaces them; open connections that the new ones do not allow
- *      are closed. Several runs with the same rules share a number; each has a listener of its own,
- *      by which its records are told apart. UNLISTEN when a run ends closes what it has open.
- *      DROP_RULES when a run ends closes all that hangs on its rules.
+ *      are closed. Each run has a number of its own for its rules, and listeners of its own, by
+ *      which its records are told apart. DROP_RULES when it ends closes all that hangs on them.
  *      SOCKET and PUBLISH, with the number of the run's rules: sockets that were made inside and
  *      are not connected yet, then for each published port its number and the host's listener
  *      (publish.h). DROP_RULES closes these, too; the rules themselves need not exist.

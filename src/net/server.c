@@ -292,15 +292,6 @@ int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd)
     return 0;
 }
 
-void server_unlisten(struct server *s, uint32_t id)
-{
-    for (struct listener *l = s->listeners; l; l = l->next)
-        if (l->id == id) {
-            listener_free(l);
-            return;
-        }
-}
-
 /* ---- rules ---- */
 
 static void rules_clear(struct rules *r)

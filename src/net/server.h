@@ -103,7 +103,6 @@ void server_remove_rules(struct server *s, uint32_t id);
  * which brings a connection (SCM_RIGHTS). 0 or -errno.
  */
 int server_listen(struct server *s, uint32_t id, uint32_t rules, int fd);
-void server_unlisten(struct server *s, uint32_t id); /* and closes its connections */
 
 void server_answer(struct server *s, uint32_t question, enum server_answer answer);
 /* Nothing new; what is going on has stop_ns to end. hooks.stopped tells when all is over. */

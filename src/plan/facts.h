@@ -99,7 +99,6 @@ struct facts {
     bool is_root;
     const char *home; /* canonical; NULL: unknown */
     const char *cwd;  /* canonical; may be longer than PATH_MAX */
-    uint64_t cwd_dev, cwd_ino;
 
     const struct path_fact *paths;
     size_t path_count;

@@ -2,7 +2,7 @@
 /*
  * Protected names (policy/names.def) and repositories below writable roots.
  *
- * At the top of a root also what is absent is protected; deeper, down to SCAN_NAME_DEPTH levels,
+ * At the top of a root also what is absent is protected; deeper, down to the policy's name_depth,
  * what exists. Not searched: .git itself (git.c knows what is in it), the directories that
  * names.def leaves out, what another rule hides, makes read-only or gives to a program as its own
  * data.

@@ -163,8 +163,6 @@ static int32_t check_cwd_links(struct scan *s, const char *cwd, const struct res
 
 static int32_t find_cwd(struct scan *s, const char *cwd)
 {
-    struct stat st;
-
     s->cwd.fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *text = getcwd(NULL, 0);
     int error = errno;
@@ -201,13 +199,10 @@ static int32_t find_cwd(struct scan *s, const char *cwd)
         err_hint(s->err, "it is gone or out of reach; change to another one, or use -C DIR");
         return r;
     }
-    if (s->cwd.fd < 0 || fstat(s->cwd.fd, &st) < 0)
-        return err_sys(s->err, ABX_E_IO, s->cwd.fd < 0 ? s->cwd.fd : -errno, "open '%s'",
-                       s->cwd.path);
+    if (s->cwd.fd < 0)
+        return err_sys(s->err, ABX_E_IO, s->cwd.fd, "open '%s'", s->cwd.path);
     s->cwd.names = names_read(s->arena, s->cwd.fd);
     s->facts->cwd = s->cwd.path;
-    s->facts->cwd_dev = (uint64_t)st.st_dev;
-    s->facts->cwd_ino = (uint64_t)st.st_ino;
     return ABX_OK;
 }
 
@@ -411,7 +406,7 @@ static int32_t protect_own_dir(struct scan *s, const char *dir, const char *name
     return scan_add_path(s, access, RULE_FINAL, "agentbox", own, NULL);
 }
 
-/* All directories that run/state.c may choose, and where our config lies. */
+/* All directories that state.c may choose, and where our config lies. */
 static int32_t protect_own(struct scan *s)
 {
     static const struct {

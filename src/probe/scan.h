@@ -6,7 +6,7 @@
  *
  * What is found: who we are and where; each rule's canonical path, and every match of its patterns;
  * the git repository around the working directory; in every writable root the names of names.def
- * and repositories, SCAN_NAME_DEPTH levels deep (absent names are protected at the top of the first
+ * and repositories, name_depth levels deep (absent names are protected at the top of the first
  * SCAN_MAX_NAME_ROOTS roots that are named by an exact path, the working directory first); second
  * mounts that would show what a rule hides.
  */
@@ -22,7 +22,6 @@
 #define SCAN_MAX_SECONDS    10       /* for one walk */
 #define SCAN_MAX_DEPTH      128u
 #define SCAN_MAX_NAME_ROOTS 24u
-#define SCAN_NAME_DEPTH     5u /* most directories between a writable root and a protected name */
 
 /* cwd NULL: the process's own. The facts refer to the rules of policy: same arena, or as long. */
 int32_t scan_facts(const struct policy *policy, const char *cwd, struct arena *arena,

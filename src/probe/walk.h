@@ -20,7 +20,7 @@ struct walk_search {
 /* A pattern; the part before its first special character is resolved at once. */
 int32_t walk_add_pattern(struct scan *s, const struct policy_rule *rule,
                          const struct resolve_base *base, const char *text);
-/* What protect.c looks for, below a writable root (canonical), SCAN_NAME_DEPTH levels deep. */
+/* What protect.c looks for, below a writable root (canonical), the policy's name_depth deep. */
 int32_t walk_add_names(struct scan *s, const char *root);
 /* /dev, /proc, /run, /sys: every run gets them anew. */
 bool walk_is_system(const struct scan *s, const char *path);

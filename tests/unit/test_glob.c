@@ -171,7 +171,6 @@ static void invalid_patterns_match_nothing(void **state)
     assert_false(matches("[", "["));
     assert_false(matches("a/[", "a/["));
     assert_false(matches("**/[", "x"));
-    assert_false(glob_may_match_below("**/[", 4, "x", 1));
 }
 
 static void patterns_have_a_greatest_length(void **state)
@@ -195,43 +194,6 @@ static void is_pattern_tells_plain_paths(void **state)
         assert_true(glob_is_pattern(patterns[i], strlen(patterns[i])));
     for (size_t i = 0; i < ARRAY_LEN(plain); i++)
         assert_false(glob_is_pattern(plain[i], strlen(plain[i])));
-}
-
-static void may_match_below_tells_where_to_walk(void **state)
-{
-    static const struct row rows[] = {
-        { "/a/*/c", "/", true },
-        { "/a/*/c", "/a", true },
-        { "/a/*/c", "/a/b", true },
-        { "/a/*/c", "/a/", true },
-        { "/a/*/c", "/a/b/c", false },
-        { "/a/*/c", "/b", false },
-        { "/a/*/c", "/ab", false },
-        { "/a/**", "/a", true },
-        { "/a/**", "/a/b/c", true },
-        { "/a/**/x", "/a/b", true },
-        { "/a/**", "/b", false },
-        { "/**/x", "/", true },
-        { "**/x", "", true },
-        { "**/x", "a/b", true },
-        { "*/x", "", true },
-        { "*/x", "a", true },
-        { "*/x", "a/b", false },
-        { "*", "a", false },
-        { "*", "", true },
-        { "", "", false },
-        { "/a", "", false },
-        { "/a", "/", true },
-        { "/a", "/a", false },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const char *p = rows[i].pattern, *d = rows[i].text;
-
-        if (glob_may_match_below(p, strlen(p), d, strlen(d)) != rows[i].want)
-            fail_msg("'%s' below '%s'", p, d);
-    }
 }
 
 static void random_word(char *out, size_t size, const char *alphabet)
@@ -325,29 +287,6 @@ static void with_two_stars_it_agrees_with_the_definition(void **state)
     assert_true(matched > 5000);
 }
 
-static void a_walker_never_misses_a_match(void **state)
-{
-    static const char *const parts[] = { "**", "a", "b", "*", "a*", "[!a]" };
-
-    (void)state;
-    srand(23);
-    for (unsigned round = 0; round < 200000; round++) {
-        char pattern[64] = "/", text[12] = "/";
-
-        for (unsigned i = 0, n = 1 + (unsigned)rand() % 4; i < n; i++) {
-            strcat(pattern, i > 0 ? "/" : "");
-            strcat(pattern, parts[(size_t)rand() % ARRAY_LEN(parts)]);
-        }
-        random_word(text + 1, sizeof(text) - 1, "ab/");
-        if (!matches(pattern, text))
-            continue;
-        for (size_t i = 1; text[i] != '\0'; i++) {
-            if (text[i] == '/')
-                assert_true(glob_may_match_below(pattern, strlen(pattern), text, i));
-        }
-    }
-}
-
 static void check_steps(const char *pattern, const char *text, size_t text_len, uint64_t most)
 {
     uint64_t steps = 0;
@@ -405,10 +344,8 @@ int main(void)
         cmocka_unit_test(invalid_patterns_match_nothing),
         cmocka_unit_test(patterns_have_a_greatest_length),
         cmocka_unit_test(is_pattern_tells_plain_paths),
-        cmocka_unit_test(may_match_below_tells_where_to_walk),
         cmocka_unit_test(without_two_stars_it_agrees_with_fnmatch),
         cmocka_unit_test(with_two_stars_it_agrees_with_the_definition),
-        cmocka_unit_test(a_walker_never_misses_a_match),
         cmocka_unit_test(many_stars_do_not_blow_up),
         cmocka_unit_test(steps_stay_within_the_promised_bound),
     };
