@@ -41,6 +41,12 @@ static bool acts(const char *code)
            text_has_any(code, SECRETS) || text_has_any(code, HIDES);
 }
 
+enum code_sight {
+    CODE_NONE,  /* no code in the command */
+    CODE_QUIET, /* nothing seen that matters */
+    CODE_ACTS,  /* runs programs, deletes, uses the network, reads secrets, or hides what it does */
+};
+
 typedef enum code_sight look_fn(const struct subject *s, const char *code);
 
 static enum code_sight look_at(const struct subject *s, const char *code)
@@ -181,7 +187,7 @@ static enum code_sight look_at_script(const struct subject *s, bool awk)
     return sight;
 }
 
-enum code_sight code_look(const struct subject *s)
+static enum code_sight code_look(const struct subject *s)
 {
     if (list_has("awk gawk mawk nawk", s->name))
         return look_at_script(s, true);

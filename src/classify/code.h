@@ -5,12 +5,6 @@
 
 #include "classify/subject.h"
 
-enum code_sight {
-    CODE_NONE,  /* no code in the command */
-    CODE_QUIET, /* nothing seen that matters */
-    CODE_ACTS,  /* runs programs, deletes, uses the network, reads secrets, or hides what it does */
-};
-enum code_sight code_look(const struct subject *s);
 /* Of sed and awk: the script comes from a pipe. */
 bool code_is_elsewhere(const struct subject *s);
 

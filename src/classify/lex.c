@@ -198,7 +198,8 @@ static bool heredoc_read(struct shell_reader *r, struct shell_redirect *redirect
     return ok;
 }
 
-bool shell_heredocs(struct shell_reader *r)
+/* Their bodies, behind a newline. */
+static bool read_heredocs(struct shell_reader *r)
 {
     size_t count = r->pending_count;
 
@@ -377,7 +378,7 @@ static bool read_token(struct shell_reader *r)
     if (r->pos >= r->end) {
         r->token = TOKEN_END;
         return r->pending_count == 0 ||
-               (r->shell->plain ? shell_heredocs(r)
+               (r->shell->plain ? read_heredocs(r)
                                 : shell_fail(r, "a here-document without its end", r->pos));
     }
     r->shell->steps += r->pos - before + 1;
@@ -385,7 +386,7 @@ static bool read_token(struct shell_reader *r)
     if (c == '\n') {
         r->pos++;
         r->token = TOKEN_NEWLINE;
-        return shell_heredocs(r);
+        return read_heredocs(r);
     }
     if ((c >= '0' && c <= '9') || c == '{') {
         if (!redirect_prefix(r, &prefix, &fd))

@@ -115,7 +115,7 @@ static bool takes_arrays(const struct shell_word *word)
 }
 
 /* The body of a function, which is one compound command. */
-struct shell_command *shell_parse_function(struct shell_reader *r, const struct shell_word *name)
+static struct shell_command *parse_function(struct shell_reader *r, const struct shell_word *name)
 {
     struct shell_command *command = shell_command_new(r, COMMAND_FUNCTION);
     bool is_one = false;
@@ -151,7 +151,7 @@ static struct shell_command *parse_posix_function(struct shell_reader *r,
         return NULL;
     }
     shell_take(r);
-    return shell_parse_function(r, name);
+    return parse_function(r, name);
 }
 
 static struct shell_command *parse_function_keyword(struct shell_reader *r)
@@ -176,7 +176,7 @@ static struct shell_command *parse_function_keyword(struct shell_reader *r)
             shell_take(r);
         }
     }
-    return shell_parse_function(r, name);
+    return parse_function(r, name);
 }
 
 /* Takes one word of a simple command. */
@@ -247,7 +247,7 @@ struct shell_command *shell_parse_simple(struct shell_reader *r, struct shell_wo
     return command;
 }
 
-struct shell_command *shell_parse_command(struct shell_reader *r)
+static struct shell_command *parse_command(struct shell_reader *r)
 {
     struct shell_command *command;
     bool is_one = false;
@@ -329,7 +329,7 @@ static bool parse_pipeline(struct shell_reader *r, struct shell_item *item)
     for (;;) {
         if (!name && at_command(r) && (at_terminator(r) || shell_is_reserved(r, "!")))
             return shell_fail(r, "unexpected word", r->token_begin);
-        *tail = name ? shell_parse_simple(r, name) : shell_parse_command(r);
+        *tail = name ? shell_parse_simple(r, name) : parse_command(r);
         name = NULL;
         if (!*tail)
             return false;

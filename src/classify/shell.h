@@ -223,7 +223,6 @@ enum shell_token shell_peek(struct shell_reader *r);
 void shell_take(struct shell_reader *r);                                /* the token is used */
 bool shell_is_reserved(const struct shell_reader *r, const char *word); /* the token is this word */
 bool shell_name_byte(char c);                                           /* of NAME */
-bool shell_heredocs(struct shell_reader *r); /* the bodies, behind a newline */
 
 struct shell_word *shell_word_new(struct shell_reader *r);
 bool shell_word_text(struct shell_reader *r, struct shell_word *word, const char *text, size_t len,
@@ -258,13 +257,11 @@ bool shell_read_arith(struct shell_reader *r, const struct shell_word **ret_word
 
 const struct shell_list *shell_parse_list(struct shell_reader *r, bool may_be_empty);
 struct shell_command *shell_parse_compound(struct shell_reader *r, bool *ret_is_one);
-struct shell_command *shell_parse_command(struct shell_reader *r);
 struct shell_command *shell_command_new(struct shell_reader *r, enum command_kind kind);
 bool shell_parse_redirects(struct shell_reader *r, struct shell_command *command);
 bool shell_skip_newlines(struct shell_reader *r);
 bool shell_expect(struct shell_reader *r, const char *word); /* reserved, in command position */
 struct shell_command *shell_parse_coproc(struct shell_reader *r);
 struct shell_command *shell_parse_simple(struct shell_reader *r, struct shell_word *name);
-struct shell_command *shell_parse_function(struct shell_reader *r, const struct shell_word *name);
 
 #endif

@@ -248,8 +248,8 @@ bool flags_is_long(const struct flags *f, const char *name)
     return long_is(f->name, f->name_len, name);
 }
 
-const struct word *operand_of(const struct subject *s, size_t n, const char *short_values,
-                              const char *long_values)
+const char *verb_of(const struct subject *s, size_t n, const char *short_values,
+                    const char *long_values)
 {
     struct flags f;
     enum flag_kind kind;
@@ -257,17 +257,9 @@ const struct word *operand_of(const struct subject *s, size_t n, const char *sho
     flags_init(&f, s->args, s->count, short_values, long_values);
     while ((kind = flags_next(&f)) != FLAG_END) {
         if (kind == FLAG_OPERAND && n-- == 0)
-            return f.word;
+            return f.word->text;
     }
-    return NULL;
-}
-
-const char *verb_of(const struct subject *s, size_t n, const char *short_values,
-                    const char *long_values)
-{
-    const struct word *w = operand_of(s, n, short_values, long_values);
-
-    return w ? w->text : "";
+    return "";
 }
 
 const char *git_verb(const struct subject *s, const struct word **ret_rest, size_t *ret_count)

@@ -96,10 +96,7 @@ void flags_init(struct flags *f, const struct word *words, size_t count, const c
                 const char *long_values);
 enum flag_kind flags_next(struct flags *f);
 bool flags_is_long(const struct flags *f, const char *name);
-/* The n-th operand (from 0) behind the flags, or NULL. */
-const struct word *operand_of(const struct subject *s, size_t n, const char *short_values,
-                              const char *long_values);
-/* That operand's text, or "". */
+/* The text of the n-th operand (from 0) behind the flags, or "". */
 const char *verb_of(const struct subject *s, size_t n, const char *short_values,
                     const char *long_values);
 /* git's own: skips -C dir, -c x=y and their kind. verb: the subcommand or "". */

@@ -67,7 +67,6 @@ void known_keep_named(const struct look *l);
 /* … the one that was kept, by the caller's descriptor, for a name that is to be removed. */
 bool known_held(const struct look *l);
 void known_keep_held(const struct look *l);
-void known_forget_held(void); /* it may be about to go */
 /* The call can change what names mean. */
 void known_change(const struct notice *n);
 

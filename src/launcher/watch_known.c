@@ -38,9 +38,17 @@ static struct {
     uint32_t uses;
 } held = { .place = -1 };
 
+static void forget_held(void)
+{
+    if (held.place >= 0)
+        file_close(held.place);
+    held.place = -1;
+    held.pid = 0;
+}
+
 void known_begin(bool all_seen)
 {
-    known_forget_held();
+    forget_held();
     memset(&named, 0, sizeof named);
     named.kept = all_seen;
 }
@@ -104,20 +112,12 @@ bool known_held(const struct look *l)
     return true;
 }
 
-void known_forget_held(void)
-{
-    if (held.place >= 0)
-        file_close(held.place);
-    held.place = -1;
-    held.pid = 0;
-}
-
 void known_keep_held(const struct look *l)
 {
     const bool again = is_held(l);
     char link[40] = "/proc/self/fd/";
 
-    known_forget_held();
+    forget_held();
     if (l->dir_fd < 0 || l->parent_len != l->base_len)
         return;
     held.pid = l->n->pid;

@@ -184,7 +184,8 @@ static int keep_input(struct conn *c, const char *bytes, size_t len)
     return buf_append(&c->in, bytes, len);
 }
 
-int conn_read(struct conn *c)
+/* 1: something came; 0: the stream ended; -EAGAIN; another -errno. */
+static int read_client(struct conn *c)
 {
     char piece[READ_PIECE];
 
@@ -231,7 +232,7 @@ int conn_flush(struct conn *c)
 /* Waits for more of the client, or for its end. */
 static enum conn_step want_more(struct conn *c)
 {
-    int r = conn_read(c);
+    int r = read_client(c);
 
     if (r == 1)
         return CONN_GO_ON;

@@ -155,8 +155,6 @@ void conn_deadline(struct conn *c, int64_t ns);
 /* Bytes of the client that were not used yet. */
 size_t conn_input(const struct conn *c, const char **ret);
 void conn_used(struct conn *c, size_t n);
-/* 1: something came; 0: the stream ended; -EAGAIN; another -errno. */
-int conn_read(struct conn *c);
 /* Sends c->out. 0: all of it; -EAGAIN; another -errno. */
 int conn_flush(struct conn *c);
 void conn_close_upstream(struct conn *c);

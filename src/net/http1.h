@@ -106,8 +106,6 @@ bool http1_parse_request(const char *head, size_t len, struct http1_request *ret
 /* The answer to a request: to_head tells that there is no body whatever the headers say. */
 bool http1_parse_response(const char *head, size_t len, bool to_head, struct http1_response *ret,
                           struct http1_fault *ret_fault);
-/* The first header of this name (any case), or NULL. */
-const struct http1_header *http1_find(const struct http1_message *message, const char *name);
 
 /* ---- 3. heads that are sent on ---- */
 

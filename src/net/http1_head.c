@@ -129,7 +129,8 @@ static bool parse_headers(struct span rest, struct http1_message *m, struct http
     return true;
 }
 
-const struct http1_header *http1_find(const struct http1_message *message, const char *name)
+/* The first header of this name, or NULL. */
+static const struct http1_header *find(const struct http1_message *message, const char *name)
 {
     for (size_t i = 0; i < message->header_count; i++)
         if (span_eq_nocase(message->headers[i].name, name))
@@ -215,7 +216,7 @@ static bool check_connection(const struct http1_message *m, struct http1_fault *
 
 static bool parse_connection(struct http1_message *m, struct http1_fault *fault)
 {
-    const struct http1_header *upgrade = http1_find(m, "upgrade");
+    const struct http1_header *upgrade = find(m, "upgrade");
     bool close = list_has(m, "connection", "close") || list_has(m, "proxy-connection", "close");
     bool keep = list_has(m, "connection", "keep-alive") ||
                 list_has(m, "proxy-connection", "keep-alive");

@@ -13,7 +13,7 @@
 
 #define TEXT_COLUMNS 80
 
-const char *plan_backend_name(uint32_t backend)
+static const char *backend_name(uint32_t backend)
 {
     return backend == BACKEND_NATIVE ? "native" : backend == BACKEND_BWRAP ? "bwrap" : "landlock";
 }
@@ -174,7 +174,7 @@ static void text_header(const struct plan *p, struct buf *b)
     }
     (void)buf_puts(b, "\nin: ");
     put_escaped(b, p->cwd);
-    (void)buf_printf(b, "\nback end: %s%s\nlayers:", plan_backend_name(p->backend),
+    (void)buf_printf(b, "\nback end: %s%s\nlayers:", backend_name(p->backend),
                      p->refused ? ", which this host refuses: `agentbox doctor` says why" : "");
     for (uint32_t i = 0; i < LAYER_NAME_COUNT; i++)
         if (p->required & LAYER_BIT(i))
@@ -369,7 +369,7 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_array_end(&j);
     json_pair_str(&j, "cwd", p->cwd);
     json_pair_str(&j, "path", p->path);
-    json_pair_str(&j, "backend", plan_backend_name(p->backend));
+    json_pair_str(&j, "backend", backend_name(p->backend));
     json_pair_bool(&j, "refused", p->refused);
     json_layers(&j, "layers", p->layers);
     json_layers(&j, "required", p->required);

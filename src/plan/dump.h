@@ -13,8 +13,6 @@
  */
 int32_t plan_dump(const struct plan *plan, const char *format, struct buf *out, abx_error **err);
 
-/* "native", "bwrap", "landlock" */
-const char *plan_backend_name(uint32_t backend);
 /* "mounts", "landlock", …; "?" beyond LAYER_NAME_COUNT. */
 const char *plan_layer_name(uint32_t layer);
 /* "bind-rw", "mask-dir", … */

@@ -48,7 +48,8 @@ static const char *raw_path(const struct doc_node *item, bool *ret_literal)
     return path ? path->text : NULL;
 }
 
-const char *import_path(struct importer *im, const struct doc_node *item, const char *key)
+/* A path as ours are written, from a text or {"path", "literal"}; NULL with a problem. */
+static const char *import_path(struct importer *im, const struct doc_node *item, const char *key)
 {
     bool literal;
     const char *text = raw_path(item, &literal);

@@ -50,8 +50,6 @@ size_t import_list(struct importer *im, const struct doc_node *node, const char 
 
 /* ---- import_paths.c ---- */
 import_take take_paths, take_readable, take_writable, take_files;
-/* A path as ours are written, from a text or {"path", "literal"}; NULL with a problem. */
-const char *import_path(struct importer *im, const struct doc_node *item, const char *key);
 void import_read_dirs(struct importer *im);
 /* Behind all keys: the working directory is writable only if sandbox-runtime's file says so. */
 void import_close_directory(struct importer *im);
