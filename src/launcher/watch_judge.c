@@ -15,7 +15,6 @@
 
 #define O_ACCMODE_BITS 03u
 #define O_TMPFILE_BIT  020000000u
-#define ST_RDONLY_BIT  1
 #define NAME_BITS      4096u
 
 SMALL_STATE static struct {
@@ -59,12 +58,6 @@ static bool may_be_mount(const struct look *l)
 
 enum found { FOUND_WRITABLE, FOUND_READ_ONLY, FOUND_NOTHING, FOUND_CLOSED };
 
-struct statfs_kernel {
-    long type, bsize, blocks, bfree, bavail, files, ffree;
-    int fsid[2];
-    long namelen, frsize, flags, spare[4];
-};
-
 /* The mount that a name leads to, symlinks followed. */
 static enum found find_mount(const char *text)
 {
@@ -72,7 +65,7 @@ static enum found find_mount(const char *text)
     long r = TRY2(__NR_statfs, text, &fs);
 
     if (r == 0)
-        return fs.flags & ST_RDONLY_BIT ? FOUND_READ_ONLY : FOUND_WRITABLE;
+        return fs.flags & SYS_ST_RDONLY ? FOUND_READ_ONLY : FOUND_WRITABLE;
     return r == -EACCES ? FOUND_CLOSED : FOUND_NOTHING;
 }
 

@@ -12,16 +12,7 @@
 
 #include "linux/launch.h"
 
-#define FLAG_RDONLY 1
-#define FLAG_NODEV  4
-#define PATH_BYTES  8192 /* a mount point, as it is unescaped */
-
-struct statfs_kernel {
-    long type, bsize;
-    uint64_t blocks, bfree, bavail, files, ffree;
-    int fsid[2];
-    long namelen, frsize, flags, spare[4];
-};
+#define PATH_BYTES 8192 /* a mount point, as it is unescaped */
 
 struct entry {
     int fd; /* O_PATH */
@@ -101,7 +92,7 @@ static bool is_wrapper(const struct launch *l, const struct entry *e)
 /* Whether what lies there is what the operation says. */
 static bool fits(const struct launch *l, const struct mount_op *op, const struct entry *e)
 {
-    const bool closed = e->flags & FLAG_RDONLY;
+    const bool closed = e->flags & SYS_ST_RDONLY;
     const uint32_t type = e->id.mode & S_IFMT;
 
     if (!e->id.mount_root)
@@ -116,7 +107,7 @@ static bool fits(const struct launch *l, const struct mount_op *op, const struct
     case MOUNT_MASK_DIR:
         return type == S_IFDIR && (e->id.mode & 07777) == 0 && e->type == TMPFS_MAGIC && closed;
     case MOUNT_MASK_FILE: /* a device that cannot be opened */
-        return type == S_IFCHR && closed && (e->flags & FLAG_NODEV);
+        return type == S_IFCHR && closed && (e->flags & SYS_ST_NODEV);
     case MOUNT_TMPFS:
         return e->type == TMPFS_MAGIC && closed == ((op->flags & MOUNT_SEAL) != 0);
     case MOUNT_PROC:
@@ -139,7 +130,7 @@ static bool is_checked(const struct mount_op *op)
 static bool is_in_place(const struct launch *l, struct seen *seen, const struct mount_op *op,
                         int parent, const struct entry *e)
 {
-    const bool readonly = e->flags & FLAG_RDONLY;
+    const bool readonly = e->flags & SYS_ST_RDONLY;
 
     /* What was not there to be bound: its mount point in a cover, or read-only like all else. */
     if (!fits(l, op, e))

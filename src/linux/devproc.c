@@ -221,14 +221,11 @@ static bool write_number(int fd, uint64_t value)
     return TRY3(__NR_write, fd, text, text_len(text)) > 0;
 }
 
-/*
- * Numbers up to 300 are used in the first round only, so the plan adds 300 to the limit and the
- * count starts behind them: then there is no first round that allows more.
- */
+/* The count starts behind PLAN_FIRST_PIDS: then there is no first round that allows more. */
 static void write_pid_max(const struct launch *l)
 {
     if (write_number(l->pid_max_fd, l->plan.pid_max))
-        (void)write_number(l->last_pid_fd, 300);
+        (void)write_number(l->last_pid_fd, PLAN_FIRST_PIDS);
 }
 
 /*

@@ -2,8 +2,8 @@
 /*
  * Every system call of the launcher, without a libc: a result or -errno, nothing else.
  *
- * Two kinds. sys_*() are the calls that a run depends on: their results are always checked, and
- * test builds (ABX_TESTING) can make the n-th of them fail (tests/e2e/faults.bats). try_*() are
+ * Two kinds. SYSn() are the calls that a run depends on: their results are always checked, and
+ * test builds (ABX_TESTING) can make the n-th of them fail (tests/e2e/faults.bats). TRYn() are
  * those whose failure changes nothing that is promised; each says why where it is called.
  */
 #ifndef ABX_LINUX_SYS_H
@@ -155,6 +155,15 @@ long sys_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void
 #define SYS_O_DIRECTORY 0200000
 #define SYS_O_NOFOLLOW  0400000
 #endif
+
+struct statfs_kernel {
+    long type, bsize;
+    uint64_t blocks, bfree, bavail, files, ffree;
+    int fsid[2];
+    long namelen, frsize, flags, spare[4];
+};
+#define SYS_ST_RDONLY 1 /* in its flags */
+#define SYS_ST_NODEV  4
 
 /* ---- text and memory (linux/text.c, memory.c) ---- */
 

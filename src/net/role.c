@@ -140,8 +140,9 @@ static void fit_limits(const struct role *r, struct server_limits *limits)
 {
     uint64_t most = r->files > FDS_OWN + FDS_A_CONN ? (r->files - FDS_OWN) / FDS_A_CONN : 1;
 
-    limits->connections = limits->connections ? limits->connections : 1024;
-    limits->connections = (uint32_t)MIN_OF((uint64_t)limits->connections, most);
+    const uint64_t wanted = limits->connections ? limits->connections : SERVER_CONNECTIONS;
+
+    limits->connections = (uint32_t)MIN_OF(wanted, most);
 }
 
 static int32_t do_setup(struct role *r, const char *bytes, size_t len, abx_error **err)

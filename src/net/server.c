@@ -420,7 +420,7 @@ void server_stop(struct server *s)
 
 static void set_defaults(struct server_limits *l)
 {
-    l->connections = l->connections ? l->connections : 1024;
+    l->connections = l->connections ? l->connections : SERVER_CONNECTIONS;
     l->request_body = l->request_body ? l->request_body : (uint64_t)10 << 20;
     l->head_ns = l->head_ns ? l->head_ns : 10 * NSEC_PER_SEC;
     l->dial_ns = l->dial_ns ? l->dial_ns : 10 * NSEC_PER_SEC;

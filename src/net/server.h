@@ -25,7 +25,7 @@
 struct server;
 
 struct server_limits {     /* 0: the default */
-    uint32_t connections;  /* 1,024 */
+    uint32_t connections;  /* SERVER_CONNECTIONS */
     uint64_t request_body; /* bytes of a plain HTTP request's body: 10 MiB */
     int64_t head_ns;       /* from the first byte to the end of a request's head: 10 s */
     int64_t dial_ns;       /* 10 s */
@@ -79,6 +79,7 @@ enum server_answer {
     SERVER_NO_SESSION,
 };
 
+#define SERVER_CONNECTIONS   1024
 #define SERVER_MAX_LISTENERS 1024
 #define SERVER_MAX_RULES     1024
 #define SERVER_MAX_QUESTIONS 64   /* of all runs at one time; one run has half of it at most */

@@ -5,14 +5,12 @@
  * Memory is RLIMIT_DATA: RLIMIT_AS counts address space that Node, Go and the JVM only reserve. A
  * core limit of 1, not 0: 0 still starts the program that the host's core_pattern names, 1 is too
  * small for that as well. RLIMIT_NPROC does not bind uid 0, whose limit is the pid namespace's.
- * Pids below 300 are given out only once in a namespace, so they come on top of the limit.
  */
 #include "plan/limits.h"
 
 #include <sys/resource.h>
 
-#define LIMITS_RESERVED_PIDS 300u
-#define LIMITS_MAX_PIDS      4194304u /* the kernel's own ceiling */
+#define LIMITS_MAX_PIDS 4194304u /* the kernel's own ceiling */
 
 int32_t limits_compile(const struct policy *policy, const struct facts *facts, struct arena *arena,
                        struct plan *plan, abx_error **err)
@@ -37,7 +35,7 @@ int32_t limits_compile(const struct policy *policy, const struct facts *facts, s
         if (table[i].value)
             limits[plan->limit_count++] = (struct plan_limit){ table[i].resource, table[i].value };
     plan->limits = limits;
-    if (policy->max_processes && policy->max_processes < LIMITS_MAX_PIDS - LIMITS_RESERVED_PIDS)
-        plan->pid_max = (uint32_t)policy->max_processes + LIMITS_RESERVED_PIDS + own;
+    if (policy->max_processes && policy->max_processes < LIMITS_MAX_PIDS - PLAN_FIRST_PIDS)
+        plan->pid_max = (uint32_t)policy->max_processes + PLAN_FIRST_PIDS + own;
     return ABX_OK;
 }

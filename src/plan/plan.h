@@ -214,4 +214,7 @@ struct plan {
 #define PLAN_MAX_WRAPS   UINT32_C(128)
 #define PLAN_MAX_INSNS   UINT32_C(4096)
 
+/* Pids up to here are given out only once in a namespace, so they come on top of a limit. */
+#define PLAN_FIRST_PIDS UINT32_C(300)
+
 #endif

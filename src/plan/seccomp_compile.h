@@ -64,7 +64,7 @@ const struct seccomp_row *seccomp_row_by_number(enum seccomp_arch arch, uint32_t
 
 struct seccomp_target {
     enum seccomp_arch arch;
-    bool init;                      /* the filter of pid 1; of the options, only named matters */
+    bool init; /* the filter of pid 1: of the options only named and reads count */
     struct seccomp_options options; /* of the command */
 };
 
