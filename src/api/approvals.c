@@ -46,22 +46,15 @@ static void put_text(struct buf *b, const struct approval *a)
     put_row(b, "rule:", a->rule);
 }
 
-static void put_pair(struct json *j, const char *key, const char *text)
-{
-    json_key(j, key);
-    json_str(j, text);
-}
-
 static void put_json(struct json *j, const struct approval *a)
 {
     json_object(j);
-    put_pair(j, "key", a->key);
-    json_key(j, "time");
-    json_int(j, a->time);
-    put_pair(j, "command", a->command);
-    put_pair(j, "part", a->part);
-    put_pair(j, "rule", a->rule);
-    put_pair(j, "cwd", a->cwd);
+    json_pair_str(j, "key", a->key);
+    json_pair_int(j, "time", a->time);
+    json_pair_str(j, "command", a->command);
+    json_pair_str(j, "part", a->part);
+    json_pair_str(j, "rule", a->rule);
+    json_pair_str(j, "cwd", a->cwd);
     json_object_end(j);
 }
 

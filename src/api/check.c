@@ -288,14 +288,10 @@ int32_t abx_check_json(const abx_check *check, char **ret_text, abx_error **err)
         return err_new(err, ABX_E_INVALID, "print a verdict: there is none, or no place for it");
     json_init(&j, &b);
     json_object(&j);
-    json_key(&j, "decision");
-    json_str(&j, decision_name(check->decision));
-    json_key(&j, "rule");
-    json_str(&j, check->rule);
-    json_key(&j, "reason");
-    json_str(&j, check->reason);
-    json_key(&j, "part");
-    json_str(&j, check->part);
+    json_pair_str(&j, "decision", decision_name(check->decision));
+    json_pair_str(&j, "rule", check->rule);
+    json_pair_str(&j, "reason", check->reason);
+    json_pair_str(&j, "part", check->part);
     json_object_end(&j);
     (void)buf_putc(&b, '\n');
     return take_text(&b, ret_text, err);

@@ -413,12 +413,6 @@ const char *abx_answer_note(const abx_answer *a)
     return a ? a->says.note : "";
 }
 
-static void put_pair(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_str(j, value);
-}
-
 int32_t abx_answer_json(const abx_answer *a, char **ret_text, abx_error **err)
 {
     _buf_ struct buf b = { .limit = (size_t)16 << 20 };
@@ -428,8 +422,8 @@ int32_t abx_answer_json(const abx_answer *a, char **ret_text, abx_error **err)
         return err_new(err, ABX_E_INVALID, "print an answer: there is none, or no place for it");
     json_init(&j, &b);
     json_object(&j);
-    put_pair(&j, "operation", a->operation);
-    put_pair(&j, a->port < 0 ? "path" : "host", a->target);
+    json_pair_str(&j, "operation", a->operation);
+    json_pair_str(&j, a->port < 0 ? "path" : "host", a->target);
     if (a->port >= 0) {
         json_key(&j, "port");
         if (a->port)
@@ -437,12 +431,12 @@ int32_t abx_answer_json(const abx_answer *a, char **ret_text, abx_error **err)
         else
             json_null(&j);
     }
-    put_pair(&j, "verdict", a->says.allowed ? "allow" : "deny");
-    put_pair(&j, "rule", a->says.rule);
-    put_pair(&j, "origin", a->says.origin);
-    put_pair(&j, "source", a->says.source[0] ? a->says.source : NULL);
-    put_pair(&j, "grant", a->says.grant[0] ? a->says.grant : NULL);
-    put_pair(&j, "note", a->says.note);
+    json_pair_str(&j, "verdict", a->says.allowed ? "allow" : "deny");
+    json_pair_str(&j, "rule", a->says.rule);
+    json_pair_str(&j, "origin", a->says.origin);
+    json_pair_str(&j, "source", a->says.source[0] ? a->says.source : NULL);
+    json_pair_str(&j, "grant", a->says.grant[0] ? a->says.grant : NULL);
+    json_pair_str(&j, "note", a->says.note);
     json_object_end(&j);
     (void)buf_putc(&b, '\n');
     return take_text(&b, ret_text, err);

@@ -38,15 +38,11 @@ static void put_line(struct buf *b, const struct run *run, const abx_violation *
     (void)snprintf(id, sizeof id, "%d-%jd", (int)run->keeper, (intmax_t)run->start_ns);
     json_init(&j, b);
     json_object(&j);
-    json_key(&j, "run");
-    json_str(&j, id);
-    json_key(&j, "program");
-    json_str(&j, run->watch.program);
-    json_key(&j, "cwd");
-    json_str(&j, run->watch.cwd);
+    json_pair_str(&j, "run", id);
+    json_pair_str(&j, "program", run->watch.program);
+    json_pair_str(&j, "cwd", run->watch.cwd);
     violation_members(&j, v);
-    json_key(&j, "text");
-    json_str(&j, v->text);
+    json_pair_str(&j, "text", v->text);
     json_object_end(&j);
     (void)buf_putc(b, '\n');
 }

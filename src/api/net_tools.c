@@ -22,18 +22,12 @@ static char *verdict_json(const struct host *host, uint16_t port, const struct f
 
     json_init(&j, &out);
     json_object(&j);
-    json_key(&j, "host");
-    json_str(&j, host->text);
-    json_key(&j, "port");
-    json_uint(&j, port);
-    json_key(&j, "decision");
-    json_str(&j, words[v->decision]);
-    json_key(&j, "rule");
-    json_str(&j, v->rule);
-    json_key(&j, "origin");
-    json_str(&j, v->origin);
-    json_key(&j, "grant");
-    json_str(&j, v->decision == FILTER_ALLOW ? "" : v->grant);
+    json_pair_str(&j, "host", host->text);
+    json_pair_uint(&j, "port", port);
+    json_pair_str(&j, "decision", words[v->decision]);
+    json_pair_str(&j, "rule", v->rule);
+    json_pair_str(&j, "origin", v->origin);
+    json_pair_str(&j, "grant", v->decision == FILTER_ALLOW ? "" : v->grant);
     json_object_end(&j);
     return out.failed ? NULL : strdup(out.data);
 }

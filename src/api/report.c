@@ -65,25 +65,19 @@ int32_t abx_report_json(const abx_report *r, char **ret_text, abx_error **err)
         return err_new(err, ABX_E_INVALID, "print a report: there is none");
     json_init(&j, &b);
     json_object(&j);
-    json_key(&j, "backend");
-    json_str(&j, abx_report_backend(r));
+    json_pair_str(&j, "backend", abx_report_backend(r));
     json_key(&j, "layers");
     json_array(&j);
     for (size_t i = 0; i < r->count; i++) {
         json_object(&j);
-        json_key(&j, "name");
-        json_str(&j, r->rows[i].name);
-        json_key(&j, "status");
-        json_str(&j, words[r->rows[i].status]);
-        json_key(&j, "detail");
-        json_str(&j, r->rows[i].detail);
-        json_key(&j, "hint");
-        json_str(&j, r->rows[i].hint);
+        json_pair_str(&j, "name", r->rows[i].name);
+        json_pair_str(&j, "status", words[r->rows[i].status]);
+        json_pair_str(&j, "detail", r->rows[i].detail);
+        json_pair_str(&j, "hint", r->rows[i].hint);
         json_object_end(&j);
     }
     json_array_end(&j);
-    json_key(&j, "monitor");
-    json_str(&j, abx_report_monitor(r));
+    json_pair_str(&j, "monitor", abx_report_monitor(r));
     json_object_end(&j);
     (void)buf_putc(&b, '\n');
     char *text = buf_take(&b);

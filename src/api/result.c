@@ -194,8 +194,7 @@ static void put_streams(struct json *j, const abx_result *r)
     json_key(j, "truncated");
     json_object(j);
     for (int i = 1; i < 3; i++) {
-        json_key(j, names[i]);
-        json_bool(j, r->streams[i].truncated);
+        json_pair_bool(j, names[i], r->streams[i].truncated);
     }
     json_object_end(j);
 }
@@ -203,22 +202,17 @@ static void put_streams(struct json *j, const abx_result *r)
 static void put_result(struct json *j, const abx_result *r)
 {
     json_object(j);
-    json_key(j, "exitCode");
-    json_int(j, r->exit_code);
+    json_pair_int(j, "exitCode", r->exit_code);
     json_key(j, "signal");
     if (r->signal)
         json_int(j, r->signal);
     else
         json_null(j);
-    json_key(j, "timedOut");
-    json_bool(j, r->timed_out);
+    json_pair_bool(j, "timedOut", r->timed_out);
     put_streams(j, r);
-    json_key(j, "durationNs");
-    json_int(j, r->duration_ns);
-    json_key(j, "sandboxed");
-    json_bool(j, r->sandboxed);
-    json_key(j, "backend");
-    json_str(j, abx_result_backend(r));
+    json_pair_int(j, "durationNs", r->duration_ns);
+    json_pair_bool(j, "sandboxed", r->sandboxed);
+    json_pair_str(j, "backend", abx_result_backend(r));
     json_key(j, "enforced");
     json_array(j);
     for (size_t i = 0; r->enforced[i]; i++)
@@ -230,25 +224,19 @@ static void put_result(struct json *j, const abx_result *r)
         if (r->shortfalls & UINT32_C(1) << i)
             json_str(j, shortfall_name(i));
     json_array_end(j);
-    json_key(j, "monitor");
-    json_str(j, abx_result_monitor(r));
-    json_key(j, "reads");
-    json_str(j, r->reads ? "reported" : "unreported");
+    json_pair_str(j, "monitor", abx_result_monitor(r));
+    json_pair_str(j, "reads", r->reads ? "reported" : "unreported");
     json_key(j, "violations");
     json_array(j);
     for (size_t i = 0; i < r->violations.count; i++)
         violation_json(j, &r->violations.list[i]);
     json_array_end(j);
-    json_key(j, "violationsDropped");
-    json_uint(j, r->violations.dropped);
+    json_pair_uint(j, "violationsDropped", r->violations.dropped);
     json_key(j, "usage");
     json_object(j);
-    json_key(j, "userNs");
-    json_int(j, r->user_ns);
-    json_key(j, "systemNs");
-    json_int(j, r->system_ns);
-    json_key(j, "maxRssBytes");
-    json_int(j, r->max_rss);
+    json_pair_int(j, "userNs", r->user_ns);
+    json_pair_int(j, "systemNs", r->system_ns);
+    json_pair_int(j, "maxRssBytes", r->max_rss);
     json_object_end(j);
     json_object_end(j);
 }

@@ -40,12 +40,6 @@ static void print_start(struct printer *p, struct buf *out, const char *format)
     json_init(&p->json, out);
 }
 
-static void put_pair(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_str(j, value);
-}
-
 static void put_escaped(struct buf *b, const char *text)
 {
     (void)str_escape(b, text, strlen(text));
@@ -58,10 +52,10 @@ static void print_value(struct printer *p, const char *key, const char *value, c
 {
     if (p->as_json) {
         json_object(&p->json);
-        put_pair(&p->json, "key", key);
-        put_pair(&p->json, "value", value);
-        put_pair(&p->json, "origin", origin);
-        put_pair(&p->json, "source", source[0] ? source : NULL);
+        json_pair_str(&p->json, "key", key);
+        json_pair_str(&p->json, "value", value);
+        json_pair_str(&p->json, "origin", origin);
+        json_pair_str(&p->json, "source", source[0] ? source : NULL);
         json_object_end(&p->json);
         return;
     }
@@ -116,9 +110,9 @@ static void print_files(struct printer *p, const abx_config *config)
         int32_t state = abx_config_file_state(config, i);
         if (p->as_json) {
             json_object(&p->json);
-            put_pair(&p->json, "origin", origin_name(config->files[i].origin));
-            put_pair(&p->json, "path", config->files[i].path);
-            put_pair(&p->json, "state", states[state]);
+            json_pair_str(&p->json, "origin", origin_name(config->files[i].origin));
+            json_pair_str(&p->json, "path", config->files[i].path);
+            json_pair_str(&p->json, "state", states[state]);
             json_object_end(&p->json);
             continue;
         }
@@ -179,11 +173,11 @@ static void print_line(struct printer *p, const struct preset_line *line)
 {
     if (p->as_json) {
         json_object(&p->json);
-        put_pair(&p->json, "preset", line->preset);
-        put_pair(&p->json, "access", line->access);
-        put_pair(&p->json, "rule", line->rule);
-        put_pair(&p->json, "path", line->path);
-        put_pair(&p->json, "state", line->state);
+        json_pair_str(&p->json, "preset", line->preset);
+        json_pair_str(&p->json, "access", line->access);
+        json_pair_str(&p->json, "rule", line->rule);
+        json_pair_str(&p->json, "path", line->path);
+        json_pair_str(&p->json, "state", line->state);
         json_object_end(&p->json);
         return;
     }

@@ -125,20 +125,15 @@ static void put_json(struct buf *b, const struct config_file *file, const struct
 
     json_init(&j, b);
     json_object(&j);
-    json_key(&j, "file");
-    json_str(&j, file ? file->path : NULL);
-    json_key(&j, "trusted");
-    json_bool(&j, file && file->trusted);
+    json_pair_str(&j, "file", file ? file->path : NULL);
+    json_pair_bool(&j, "trusted", file && file->trusted);
     json_key(&j, "grants");
     json_array(&j);
     for (size_t i = 0; i < count; i++) {
         json_object(&j);
-        json_key(&j, "source");
-        json_str(&j, list[i].source);
-        json_key(&j, "key");
-        json_str(&j, list[i].key);
-        json_key(&j, "text");
-        json_str(&j, list[i].text);
+        json_pair_str(&j, "source", list[i].source);
+        json_pair_str(&j, "key", list[i].key);
+        json_pair_str(&j, "text", list[i].text);
         json_object_end(&j);
     }
     json_array_end(&j);

@@ -121,8 +121,7 @@ const char *abx_violation_text(const abx_violation *v)
 
 static void put_text(struct json *j, const char *key, const char *text)
 {
-    json_key(j, key);
-    json_str(j, text[0] ? text : NULL);
+    json_pair_str(j, key, text[0] ? text : NULL);
 }
 
 static void put_number(struct json *j, const char *key, int32_t number)
@@ -161,10 +160,8 @@ void violation_members(struct json *j, const abx_violation *v)
     put_text(j, "rule", v->rule);
     put_text(j, "origin", v->origin);
     put_text(j, "source", v->source);
-    json_key(j, "attempt");
-    json_bool(j, v->attempt);
-    json_key(j, "count");
-    json_uint(j, v->count);
+    json_pair_bool(j, "attempt", v->attempt);
+    json_pair_uint(j, "count", v->count);
     put_text(j, "grant", v->grant);
     put_text(j, "note", v->note);
 }

@@ -160,6 +160,30 @@ void json_null(struct json *j)
     (void)buf_puts(j->out, "null");
 }
 
+void json_pair_str(struct json *j, const char *key, const char *value)
+{
+    json_key(j, key);
+    json_str(j, value);
+}
+
+void json_pair_int(struct json *j, const char *key, int64_t value)
+{
+    json_key(j, key);
+    json_int(j, value);
+}
+
+void json_pair_uint(struct json *j, const char *key, uint64_t value)
+{
+    json_key(j, key);
+    json_uint(j, value);
+}
+
+void json_pair_bool(struct json *j, const char *key, bool value)
+{
+    json_key(j, key);
+    json_bool(j, value);
+}
+
 void json_raw(struct json *j, const char *text)
 {
     json_separate(j);

@@ -30,6 +30,11 @@ void json_int(struct json *j, int64_t v);
 void json_uint(struct json *j, uint64_t v);
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
+/* A key and its value. */
+void json_pair_str(struct json *j, const char *key, const char *value); /* NULL is null */
+void json_pair_int(struct json *j, const char *key, int64_t value);
+void json_pair_uint(struct json *j, const char *key, uint64_t value);
+void json_pair_bool(struct json *j, const char *key, bool value);
 /* JSON that is written already: a value, or in an object members. */
 void json_raw(struct json *j, const char *text);
 /* Valid JSON without blanks, with line breaks and two blanks a level. */

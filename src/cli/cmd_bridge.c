@@ -87,10 +87,8 @@ static void print_path(const char *path, bool json)
 
     json_init(&j, &out);
     json_object(&j);
-    json_key(&j, "event");
-    json_str(&j, "listening");
-    json_key(&j, "path");
-    json_str(&j, path);
+    json_pair_str(&j, "event", "listening");
+    json_pair_str(&j, "path", path);
     json_object_end(&j);
     (void)printf("%s\n", json && !out.failed ? out.data : path);
     (void)fflush(stdout);

@@ -281,14 +281,10 @@ static int rules_json(void)
     json_array(&j);
     for (size_t i = 0; abx_rule_name(i); i++) {
         json_object(&j);
-        json_key(&j, "name");
-        json_str(&j, abx_rule_name(i));
-        json_key(&j, "decision");
-        json_str(&j, abx_decision_name(abx_rule_decision(i)));
-        json_key(&j, "reason");
-        json_str(&j, abx_rule_reason(i));
-        json_key(&j, "example");
-        json_str(&j, abx_rule_example(i));
+        json_pair_str(&j, "name", abx_rule_name(i));
+        json_pair_str(&j, "decision", abx_decision_name(abx_rule_decision(i)));
+        json_pair_str(&j, "reason", abx_rule_reason(i));
+        json_pair_str(&j, "example", abx_rule_example(i));
         json_object_end(&j);
     }
     json_array_end(&j);

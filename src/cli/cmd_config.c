@@ -81,10 +81,8 @@ int config_print_written(const char *name, bool trusted)
 
     json_init(&j, &b);
     json_object(&j);
-    json_key(&j, "file");
-    json_str(&j, name);
-    json_key(&j, "trusted");
-    json_bool(&j, trusted);
+    json_pair_str(&j, "file", name);
+    json_pair_bool(&j, "trusted", trusted);
     json_object_end(&j);
     return !b.failed && puts(b.data) >= 0 ? 0 : EXIT_AGENTBOX;
 }
@@ -142,18 +140,14 @@ static int print_problems(const abx_error *err)
 
     json_init(&j, &b);
     json_object(&j);
-    json_key(&j, "valid");
-    json_bool(&j, !err);
+    json_pair_bool(&j, "valid", !err);
     json_key(&j, "problems");
     json_array(&j);
     for (; err; err = abx_error_next(err)) {
         json_object(&j);
-        json_key(&j, "message");
-        json_str(&j, abx_error_message(err));
-        json_key(&j, "key");
-        json_str(&j, abx_error_subject(err));
-        json_key(&j, "hint");
-        json_str(&j, abx_error_hint(err));
+        json_pair_str(&j, "message", abx_error_message(err));
+        json_pair_str(&j, "key", abx_error_subject(err));
+        json_pair_str(&j, "hint", abx_error_hint(err));
         json_object_end(&j);
     }
     json_array_end(&j);

@@ -83,10 +83,8 @@ static int print_json(const abx_config *config, const char *json, const char *fi
     json_array(&j);
     for (const abx_error *e = abx_config_notes(config); e; e = abx_error_next(e)) {
         json_object(&j);
-        json_key(&j, "message");
-        json_str(&j, abx_error_message(e));
-        json_key(&j, "hint");
-        json_str(&j, abx_error_hint(e));
+        json_pair_str(&j, "message", abx_error_message(e));
+        json_pair_str(&j, "hint", abx_error_hint(e));
         json_object_end(&j);
     }
     json_array_end(&j);

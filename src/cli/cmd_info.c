@@ -87,28 +87,20 @@ static void put_option(struct json *j, const struct opt_spec *spec)
     const char short_name[] = { spec->short_name, '\0' };
 
     json_object(j);
-    json_key(j, "short");
-    json_str(j, spec->short_name ? short_name : NULL);
-    json_key(j, "long");
-    json_str(j, spec->long_name);
-    json_key(j, "value");
-    json_str(j, spec->value);
-    json_key(j, "help");
-    json_str(j, spec->help);
+    json_pair_str(j, "short", spec->short_name ? short_name : NULL);
+    json_pair_str(j, "long", spec->long_name);
+    json_pair_str(j, "value", spec->value);
+    json_pair_str(j, "help", spec->help);
     json_object_end(j);
 }
 
 static void put_command(struct json *j, const struct cli_command *command)
 {
     json_object(j);
-    json_key(j, "name");
-    json_str(j, command->name);
-    json_key(j, "usage");
-    json_str(j, command->usage);
-    json_key(j, "summary");
-    json_str(j, command->summary);
-    json_key(j, "text");
-    json_str(j, command->text);
+    json_pair_str(j, "name", command->name);
+    json_pair_str(j, "usage", command->usage);
+    json_pair_str(j, "summary", command->summary);
+    json_pair_str(j, "text", command->text);
     json_key(j, "options");
     json_array(j);
     for (size_t i = 0; i < command->option_count; i++)
@@ -137,10 +129,8 @@ static int print_json(const char *topic)
     json_array(&j);
     for (size_t i = 0; abx_key_name(i) && (!topic || str_eq(topic, "keys")); i++) {
         json_object(&j);
-        json_key(&j, "name");
-        json_str(&j, abx_key_name(i));
-        json_key(&j, "help");
-        json_str(&j, abx_key_help(i));
+        json_pair_str(&j, "name", abx_key_name(i));
+        json_pair_str(&j, "help", abx_key_help(i));
         json_object_end(&j);
     }
     json_array_end(&j);

@@ -279,8 +279,7 @@ static void write_json(struct buf *b, const struct lessons *l, unsigned runs)
 
     json_init(&j, b);
     json_object(&j);
-    json_key(&j, "runs");
-    json_uint(&j, runs);
+    json_pair_uint(&j, "runs", runs);
     json_key(&j, "proposal");
     json_object(&j);
     put_json_list(&j, l, "filesystem.rw", "filesystem", "rw");
@@ -292,10 +291,8 @@ static void write_json(struct buf *b, const struct lessons *l, unsigned runs)
         if (l->list[i].key)
             continue;
         json_object(&j);
-        json_key(&j, "refused");
-        json_str(&j, l->list[i].value);
-        json_key(&j, "reason");
-        json_str(&j, l->list[i].why);
+        json_pair_str(&j, "refused", l->list[i].value);
+        json_pair_str(&j, "reason", l->list[i].why);
         json_object_end(&j);
     }
     json_array_end(&j);

@@ -120,16 +120,11 @@ static void put_json(struct buf *out, const struct reply *r, const char *line)
     for (size_t i = 0; i < strlen(kinds[r->kind].name); i++)
         name[i] = ascii_lower(kinds[r->kind].name[i]);
     json_str(&j, name);
-    json_key(&j, "message");
-    json_str(&j, line);
-    json_key(&j, "host");
-    json_str(&j, r->host);
-    json_key(&j, "rule");
-    json_str(&j, v ? v->rule : NULL);
-    json_key(&j, "origin");
-    json_str(&j, v ? v->origin : NULL);
-    json_key(&j, "grant");
-    json_str(&j, v && v->grant[0] ? v->grant : NULL);
+    json_pair_str(&j, "message", line);
+    json_pair_str(&j, "host", r->host);
+    json_pair_str(&j, "rule", v ? v->rule : NULL);
+    json_pair_str(&j, "origin", v ? v->origin : NULL);
+    json_pair_str(&j, "grant", v && v->grant[0] ? v->grant : NULL);
     json_object_end(&j);
 }
 

@@ -241,24 +241,6 @@ static void dump_text(const struct plan *p, struct buf *b)
     text_environment(p, b);
 }
 
-static void json_pair_uint(struct json *j, const char *key, uint64_t value)
-{
-    json_key(j, key);
-    json_uint(j, value);
-}
-
-static void json_pair_bool(struct json *j, const char *key, bool value)
-{
-    json_key(j, key);
-    json_bool(j, value);
-}
-
-static void json_pair_str(struct json *j, const char *key, const char *value)
-{
-    json_key(j, key);
-    json_str(j, value);
-}
-
 static void json_layers(struct json *j, const char *key, uint32_t layers)
 {
     json_key(j, key);
@@ -385,10 +367,8 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_pair_bool(&j, "publishes", p->publishes);
     json_pair_bool(&j, "nested", p->nested);
     json_pair_str(&j, "hostname", p->hostname);
-    json_key(&j, "timeoutNs");
-    json_int(&j, p->timeout_ns);
-    json_key(&j, "graceNs");
-    json_int(&j, p->grace_ns);
+    json_pair_int(&j, "timeoutNs", p->timeout_ns);
+    json_pair_int(&j, "graceNs", p->grace_ns);
     json_lists(&j, p);
     json_key(&j, "seccomp");
     json_object(&j);

@@ -90,8 +90,7 @@ void rule_write(const struct doc_node *node, struct buf *out, struct problems *p
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
         if (!values[i])
             continue;
-        json_key(&j, names[i]);
-        json_str(&j, values[i]);
+        json_pair_str(&j, names[i], values[i]);
     }
     json_object_end(&j);
 }

@@ -84,8 +84,7 @@ static void write_default(struct json *j, const struct schema_row *row)
 static void write_key(struct json *j, const struct schema_row *row)
 {
     json_object(j);
-    json_key(j, "description");
-    json_str(j, row->help);
+    json_pair_str(j, "description", row->help);
     if (row->type == SETTINGS_ENUM)
         write_words(j, row->words);
     else
@@ -104,8 +103,7 @@ static size_t write_nested(struct json *j, size_t from, const char *name, size_t
 
     json_object(j);
     if (network) {
-        json_key(j, "description");
-        json_str(j, "true means the mode allowed, false means blocked");
+        json_pair_str(j, "description", "true means the mode allowed, false means blocked");
         json_key(j, "anyOf");
         json_array(j);
         json_raw(j, "{\"type\":\"boolean\"}");
@@ -154,10 +152,8 @@ void schema_write_json_schema(struct buf *out)
 
     json_init(&j, &text);
     json_object(&j);
-    json_key(&j, "$schema");
-    json_str(&j, "https://json-schema.org/draft/2020-12/schema");
-    json_key(&j, "title");
-    json_str(&j, "agentbox configuration");
+    json_pair_str(&j, "$schema", "https://json-schema.org/draft/2020-12/schema");
+    json_pair_str(&j, "title", "agentbox configuration");
     (void)write_section(&j, 0, "", 0);
     json_object_end(&j);
     if (text.failed) {

@@ -76,10 +76,8 @@ static void write_path(struct json *j, const struct settings_entry *e)
         return;
     }
     json_object(j);
-    json_key(j, "path");
-    json_str(j, e->value);
-    json_key(j, "final");
-    json_bool(j, true);
+    json_pair_str(j, "path", e->value);
+    json_pair_bool(j, "final", true);
     json_object_end(j);
 }
 
