@@ -335,9 +335,5 @@ int32_t abx_command_plan(const abx_command *c, const char *format, char **ret_te
         code = print_plan(c, format, &b, err);
     if (code != ABX_OK)
         return code;
-    char *text = buf_take(&b);
-    if (!text)
-        return err_nomem(err);
-    *ret_text = text;
-    return ABX_OK;
+    return take_text(&b, ret_text, err);
 }

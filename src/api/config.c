@@ -124,11 +124,7 @@ int32_t abx_config_dump(const abx_config *config, const char *format, char **ret
         err_hint(err, "use json or text");
         return code;
     }
-    char *text = buf_take(&out);
-    if (!text)
-        return err_nomem(err);
-    *ret_text = text;
-    return ABX_OK;
+    return take_text(&out, ret_text, err);
 }
 
 void abx_config_free(abx_config *config)

@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "api/internal.h"
 #include "base/json.h"
 
 struct report_row *report_add(abx_report *r, const char *name, int32_t status)
@@ -80,11 +79,7 @@ int32_t abx_report_json(const abx_report *r, char **ret_text, abx_error **err)
     json_pair_str(&j, "monitor", abx_report_monitor(r));
     json_object_end(&j);
     (void)buf_putc(&b, '\n');
-    char *text = buf_take(&b);
-    if (!text)
-        return err_nomem(err);
-    *ret_text = text;
-    return ABX_OK;
+    return take_text(&b, ret_text, err);
 }
 
 void abx_report_free(abx_report *r)

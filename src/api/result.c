@@ -251,11 +251,7 @@ int32_t abx_result_json(const abx_result *r, char **ret_text, abx_error **err)
     json_init(&j, &b);
     put_result(&j, r);
     (void)buf_putc(&b, '\n');
-    char *text = buf_take(&b);
-    if (!text)
-        return err_nomem(err);
-    *ret_text = text;
-    return ABX_OK;
+    return take_text(&b, ret_text, err);
 }
 
 void abx_result_free(abx_result *r)
