@@ -67,7 +67,7 @@ static int32_t check_network(abx_command *c, abx_error **err)
 int32_t command_choose_landlock(abx_command *c, abx_error **err)
 {
     (void)c;
-    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "build the sandbox so: macOS has its own way");
+    int32_t r = err_new(err, ABX_E_UNSUPPORTED, "use a back end of Linux: macOS has its own");
     err_hint(err, "leave the key \"backend\" (--backend) out");
     return r;
 }

@@ -144,7 +144,7 @@ int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
         int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run with bubblewrap: %s",
                             lacks & BWRAP_LACKS_PATHS ? "a path is too long for it"
                                                       : "it is nested too deeply");
-        err_hint(err, "--backend native");
+        err_hint(err, "use --backend native");
         return r;
     }
     return accept_shortfalls(c, find_shortfalls(c, &c->bwrap, lacks), err);

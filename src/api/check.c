@@ -301,7 +301,7 @@ int32_t abx_check_set(abx_check *check, int32_t decision, const char *rule, cons
                       abx_error **err)
 {
     if (!check || decision < ABX_DECISION_ALLOW || decision > ABX_DECISION_FORBIDDEN)
-        return err_new(err, ABX_E_INVALID, "change a verdict: there is none, or to what is none");
+        return err_new(err, ABX_E_INVALID, "change a verdict: there is none, or no such decision");
     if (check->decision == DECISION_FORBIDDEN && decision != ABX_DECISION_FORBIDDEN)
         return err_new(err, ABX_E_FORBIDDEN, "change a verdict: rule '%s' forbids", check->rule);
     char *new_rule = strdup(rule ? rule : ""), *new_reason = strdup(reason ? reason : "");

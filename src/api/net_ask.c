@@ -189,7 +189,7 @@ int32_t abx_manager_answer(abx_manager *m, uint32_t question, int32_t answer, ab
     if (code != ABX_OK)
         return code;
     if (answer < ABX_ANSWER_NO || answer > ABX_ANSWER_NO_SESSION)
-        return err_new(err, ABX_E_INVALID, "answer: %d is none", answer);
+        return err_new(err, ABX_E_INVALID, "answer a question: %d is no answer", answer);
     struct net *n = NULL;
     code = manager_net(m, &n, err);
     if (code != ABX_OK)

@@ -264,7 +264,7 @@ int32_t abx_proxy_answer(abx_proxy *p, uint32_t question, int32_t answer, abx_er
     int32_t code = check(p, "answer", err);
 
     if (code == ABX_OK && (answer < ABX_ANSWER_NO || answer > ABX_ANSWER_NO_SESSION))
-        code = err_new(err, ABX_E_INVALID, "answer: %d is none", answer);
+        code = err_new(err, ABX_E_INVALID, "answer a question: %d is no answer", answer);
     return code == ABX_OK ? client_answer(&p->client, question, (enum server_answer)answer, err)
                           : code;
 }

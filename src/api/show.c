@@ -290,6 +290,7 @@ int32_t abx_config_template(const char *what, char **ret_text, abx_error **err)
     else if (str_eq(what, "starter"))
         schema_write_starter(&b);
     else
-        return err_new(err, ABX_E_INVALID, "print template '%.64s': schema or starter", what);
+        return err_new(err, ABX_E_INVALID, "print template '%.64s': there are schema and starter",
+                       what);
     return take_text(&b, ret_text, err);
 }

@@ -47,7 +47,7 @@ static int read_operand(struct bridge_words *w, const char *word)
     else if (!w->options.target)
         w->options.target = word;
     else
-        return cli_misuse(USAGE, "'%s' is one word too many", word);
+        return cli_misuse(USAGE, "'%s' is not expected here", word);
     return 0;
 }
 

@@ -294,9 +294,9 @@ int32_t bwrap_words(const struct plan *plan, struct buf *out, abx_error **err)
     if (w.count <= BWRAP_MAX_WORDS)
         return ABX_OK;
     int32_t r = err_new(err, ABX_E_UNSUPPORTED,
-                        "the rules need %zu words of bubblewrap, which takes %u", w.count,
+                        "the rules need %zu arguments of bubblewrap, which takes %u", w.count,
                         BWRAP_MAX_WORDS);
-    err_hint(err, "name parents instead of many single paths; or --backend native");
+    err_hint(err, "name parents instead of many single paths, or use --backend native");
     return r;
 }
 

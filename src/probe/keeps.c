@@ -48,7 +48,8 @@ static int32_t keep_outer(struct scan *s, struct keep_fact *keeps, size_t *n)
             .path = path, .is_dir = true, .dev = (uint64_t)st.st_dev, .ino = (uint64_t)st.st_ino
         };
     }
-    int32_t r = err_new(s->err, ABX_E_UNSUPPORTED, "run inside %u other runs", KEEPS_MAX_NESTED);
+    int32_t r = err_new(s->err, ABX_E_UNSUPPORTED, "run inside %u other runs: too many",
+                        KEEPS_MAX_NESTED);
     err_hint(s->err, "run it in the sandbox that is there already");
     return r;
 }

@@ -187,7 +187,8 @@ static int32_t check_stream(int stream, int fd, abx_error **err)
         return err_sys(err, ABX_E_INVALID, -errno, "use descriptor %d as stream %d", fd, stream);
     if (!S_ISDIR(st.st_mode) && !(flags & O_PATH))
         return ABX_OK;
-    return err_new(err, ABX_E_INVALID, "use a directory as stream %d: it would lead out", stream);
+    return err_new(err, ABX_E_INVALID,
+                   "use a directory as stream %d: it would lead out of the sandbox", stream);
 }
 
 static int32_t spawn_run(struct run *r, const struct run_request *q, int fds[LAUNCH_FD_FREE],

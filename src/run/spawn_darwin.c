@@ -127,7 +127,8 @@ static int32_t check_stream(int stream, int fd, abx_error **err)
         return err_sys(err, ABX_E_INVALID, -errno, "use descriptor %d as stream %d", fd, stream);
     if (!S_ISDIR(st.st_mode))
         return ABX_OK;
-    return err_new(err, ABX_E_INVALID, "use a directory as stream %d: it would lead out", stream);
+    return err_new(err, ABX_E_INVALID,
+                   "use a directory as stream %d: it would lead out of the sandbox", stream);
 }
 
 /* fds[0..2], each a new descriptor of ours. */
