@@ -329,6 +329,5 @@ int32_t log_open(const char *path, int *ret_fd, abx_error **err);
 /* m may be gone (NULL); it keeps the log. */
 int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required, abx_result **ret,
                         abx_error **err);
-extern const char *const layer_names[LAYER_NAME_COUNT];
 
 #endif

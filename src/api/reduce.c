@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/internal.h"
+#include "plan/dump.h"
 #include "probe/state.h"
 #include "run/probe.h"
 
@@ -35,7 +36,7 @@ static void put_missing(const struct plan *plan, uint32_t layers, struct buf *te
 {
     for (uint32_t i = 0; i < LAYER_COUNT; i++)
         if ((plan->required & ~layers) & LAYER_BIT(i))
-            (void)buf_printf(text, " %s", layer_names[i]);
+            (void)buf_printf(text, " %s", plan_layer_name(i));
 }
 
 /* The plan without the layers that are not available; false: nothing is gained. */

@@ -5,16 +5,10 @@
 
 #include "api/internal.h"
 #include "base/json.h"
+#include "plan/dump.h"
 #include "plan/shortfalls.h"
 
 #define EXIT_TIMED_OUT 124
-
-const char *const layer_names[LAYER_NAME_COUNT] = {
-    [LAYER_USERNS] = "userns",     [LAYER_MOUNTS] = "mounts",     [LAYER_PIDNS] = "pidns",
-    [LAYER_NETNS] = "netns",       [LAYER_IPCNS] = "ipcns",       [LAYER_UTSNS] = "utsns",
-    [LAYER_CGROUPNS] = "cgroupns", [LAYER_LANDLOCK] = "landlock", [LAYER_SECCOMP] = "seccomp",
-    [LAYER_LIMITS] = "limits",     [LAYER_SEATBELT] = "seatbelt",
-};
 
 static void set_status(abx_result *r, const struct run *run)
 {
@@ -74,7 +68,7 @@ int32_t result_from_run(const abx_manager *m, struct run *run, uint32_t required
     r->sandboxed = required != 0 && (required & ~r->layers) == 0 && !r->shortfalls;
     for (uint32_t i = 0, n = 0; i < LAYER_NAME_COUNT; i++)
         if (r->layers & LAYER_BIT(i))
-            r->enforced[n++] = layer_names[i];
+            r->enforced[n++] = plan_layer_name(i);
     for (int i = 1; i < 3; i++) {
         int32_t code = copy_stream(r, &run->streams[i], i, err);
         if (code != ABX_OK) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/internal.h"
+#include "plan/dump.h"
 
 #define CLAIMED                                                                                    \
     (LAYER_BIT(LAYER_MOUNTS) | LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP) |              \
@@ -35,7 +36,7 @@ static uint32_t skipped(uint32_t among)
     uint32_t bits = 0;
 
     for (uint32_t i = 0; i < LAYER_COUNT; i++)
-        if ((among & LAYER_BIT(i)) && skips(layer_names[i]))
+        if ((among & LAYER_BIT(i)) && skips(plan_layer_name(i)))
             bits |= LAYER_BIT(i);
     return bits;
 }
