@@ -17,9 +17,8 @@
 
 /* Only pid 1 writes it: at most PLAN_MAX_WRAPS copies of the wrapper, and little else. */
 #define SOURCE_BYTES "32m"
+#define DEV_LEN      (sizeof "/dev/" - 1) /* the name in it follows */
 
-static const char *const dev_names[DEV_NODE_COUNT] = { "null",   "zero",    "full",
-                                                       "random", "urandom", "tty" };
 static const char *const dev_paths[DEV_NODE_COUNT] = { "/dev/null",   "/dev/zero",    "/dev/full",
                                                        "/dev/random", "/dev/urandom", "/dev/tty" };
 static const char *const dev_links[][2] = {
@@ -80,7 +79,7 @@ static long make_dev(struct launch *l)
     if (dev < 0)
         return dev;
     for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++)
-        r = SYS4(__NR_mknodat, dev, dev_names[i], S_IFREG | 0666, 0);
+        r = SYS4(__NR_mknodat, dev, dev_paths[i] + DEV_LEN, S_IFREG | 0666, 0);
     for (size_t i = 0; i < ARRAY_LEN(dev_links) && r >= 0; i++)
         r = SYS3(__NR_symlinkat, dev_links[i][1], dev, dev_links[i][0]);
     if (r >= 0)
@@ -98,7 +97,7 @@ static long furnish(struct launch *l, int dev)
 
     for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++) {
         l->object = dev_paths[i];
-        r = mountapi_attach_at(l->dev_nodes[i], dev, dev_names[i]);
+        r = mountapi_attach_at(l->dev_nodes[i], dev, dev_paths[i] + DEV_LEN);
     }
     l->object = r < 0 ? l->object : "/dev/pts";
     return r < 0 ? r : mountapi_attach_at(l->devpts_fd, dev, "pts");

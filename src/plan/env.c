@@ -16,7 +16,6 @@
 #include "base/str.h"
 #include "plan/plan.h"
 
-#define ENV_DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define ENV_HOME_UNKNOWN "/tmp"
 
 enum env_group { GROUP_KEEP, GROUP_INJECT, GROUP_SECRET, GROUP_SOCKET, GROUP_VALUE };

@@ -12,6 +12,9 @@
 #include "plan/facts.h"
 #include "policy/policy.h"
 
+/* PATH of a command that has none. */
+#define ENV_DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 struct env_removed {
     const char *name;
     const char *reason; /* "looks like a secret", "loader", … */

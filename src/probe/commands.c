@@ -20,10 +20,10 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "plan/env.h"
 #include "plan/plan.h"
 #include "probe/scan_state.h"
 
-#define COMMANDS_PATH     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define COMMANDS_MAX_DIRS 256u
 /* Where git has a second copy of itself, under the name that it calls itself by. */
 #define COMMANDS_GIT "/usr/lib/git-core:/usr/libexec/git-core:/usr/local/libexec/git-core"
@@ -173,7 +173,7 @@ static int32_t find_command(struct finder *f, const struct policy_command *c,
     f->found_count = 0;
     int32_t r = look_in(f, search_path(f->s), c->name);
     if (r == ABX_OK)
-        r = look_in(f, COMMANDS_PATH, c->name);
+        r = look_in(f, ENV_DEFAULT_PATH, c->name);
     if (r == ABX_OK && str_eq(c->text, "@git"))
         r = look_in(f, COMMANDS_GIT, c->name);
     if (r == ABX_OK && c->kind == COMMAND_SCRIPT)
