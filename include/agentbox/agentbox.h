@@ -60,15 +60,15 @@ ABX_API const char *abx_version(void);
 #define ABX_OK            0
 #define ABX_E_FORBIDDEN   1 /* the classifier forbids the command; nothing can allow it */
 #define ABX_E_ESCALATED   2 /* the command needs an approval that it did not get */
-#define ABX_E_UNSUPPORTED 3 /* this platform, or this build, cannot do it */
-#define ABX_E_DEPENDENCY  4 /* a layer that the plan requires is missing on this host */
+#define ABX_E_UNSUPPORTED 3 /* this host, or this platform, cannot do it */
+#define ABX_E_DEPENDENCY  4 /* the launcher cannot be had, or bubblewrap, where it is asked for */
 #define ABX_E_CLOSED      5 /* the manager was closed */
 #define ABX_E_CONFIG      6 /* a key, a value or a file of the configuration is wrong */
 #define ABX_E_PROXY       7 /* the network proxy could not start or died */
 #define ABX_E_INVALID     8 /* misuse: NULL, empty, out of range */
 #define ABX_E_STATE       9 /* right call, wrong moment (spawn before wrap, …) */
 #define ABX_E_NOMEM       10
-#define ABX_E_SANDBOX     11 /* a step of the set-up failed; the command was not started */
+#define ABX_E_SANDBOX     11 /* a step failed, or a layer is missing; nothing was started */
 #define ABX_E_EXEC        12 /* the sandbox stood, the program could not be executed */
 #define ABX_E_TIMEOUT     13
 #define ABX_E_CANCELED    14
