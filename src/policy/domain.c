@@ -207,8 +207,9 @@ bool domain_is_proxy(const char *text, struct domain_fault *ret_fault)
             continue;
         text += strlen(schemes[i]);
         if (strchr(text, '@'))
-            return refuse(ret_fault, "it holds a name or a password",
-                          "credentials do not belong into a configuration");
+            return refuse(
+                ret_fault, "it holds a name or a password",
+                "leave them out; AGENTBOX_UPSTREAM_AUTH=NAME:PASSWORD in the environment has them");
         if (strpbrk(text, "/*"))
             return refuse(ret_fault, "only host and port may follow", hint);
         if (!copy_text(text, copy, ret_fault) || !cut_port(copy, &port, ret_fault))

@@ -273,7 +273,8 @@ static void ancestor_validation_rules_hold(void **state)
         { "{\"network\": {\"deniedDomains\": [\"a*.x.org\"]}}", "'*' stands only at the front",
           "" },
         { "{\"network\": {\"upstreamProxy\": \"http://me:secret@x:1\"}}",
-          "set 'network.upstreamProxy' to '@x:1': it holds a name or a password", "" },
+          "set 'network.upstreamProxy' to '@x:1': it holds a name or a password",
+          "AGENTBOX_UPSTREAM_AUTH=" },
     };
 
     (void)state;
