@@ -255,6 +255,18 @@ file-write $O/f: openat by payload; rule default (built-in); to allow: --rw $O/f
     expect "$(report -- true)" ""
 }
 
+@test "docs/violations.md names every key of a result, and no other" {
+    records -- "$PAYLOAD" write "$O/f" x
+    python3 - "$X/r.json" "$ABX_SOURCE/docs/violations.md" <<'PY'
+import json, re, sys
+page = open(sys.argv[2]).read().split("\n## The result as JSON\n")[1].split("\n## ")[0]
+named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|([^|]*)\|", page, re.M))))
+have = set()
+json.load(open(sys.argv[1]), object_hook=have.update)
+assert have == named, have ^ named
+PY
+}
+
 @test "the log has one line for each record whatever the names contain, and no sandbox sees it" {
     local log=$H/.local/state/agentbox/log/violations.jsonl
     report -c ': >"'"$O"'/a
