@@ -166,5 +166,5 @@ long command_start(struct launch *l)
 
 void command_release_stack(void)
 {
-    (void)TRY3(__NR_madvise, command_stack, sizeof command_stack, 4 /* MADV_DONTNEED */);
+    (void)TRY3(__NR_madvise, command_stack, sizeof command_stack, SYS_MADV_DONTNEED);
 }

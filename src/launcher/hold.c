@@ -9,10 +9,9 @@
 
 #include "launcher/launcher.h"
 
-#define LOCK_EX_OP        2
-#define LOCK_NB_OP        4
-#define LOCK_UN_OP        8
-#define AT_REMOVEDIR_FLAG 0x200
+#define LOCK_EX_OP 2
+#define LOCK_NB_OP 4
+#define LOCK_UN_OP 8
 
 static void remove_entry(int dir, struct hold_entry *entry)
 {
@@ -29,7 +28,7 @@ static void remove_entry(int dir, struct hold_entry *entry)
         return;
     if (hold_is_removable(entry, id.mode, id.size))
         (void)TRY3(__NR_unlinkat, dir, entry->name,
-                   (id.mode & S_IFMT) == S_IFDIR ? AT_REMOVEDIR_FLAG : 0);
+                   (id.mode & S_IFMT) == S_IFDIR ? SYS_AT_REMOVEDIR : 0);
 }
 
 static void release_directory(const struct holds *h, unsigned i)

@@ -24,7 +24,6 @@
 #include "launcher/launcher.h"
 #include "launcher/steps.h"
 
-#define WNOHANG_FLAG        1
 #define WUNTRACED_FLAG      2
 #define WCONTINUED_FLAG     8
 #define RUSAGE_CHILDREN_WHO (-1)
@@ -39,14 +38,6 @@ struct init {
     bool behind; /* more children may wait to be reaped */
     int status;  /* of the command */
 };
-
-static int64_t now_ns(void)
-{
-    struct __kernel_timespec t = { 0 };
-
-    (void)TRY2(__NR_clock_gettime, 1 /* CLOCK_MONOTONIC */, &t);
-    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 static void kill_all(struct init *in)
 {
@@ -97,7 +88,7 @@ static void on_child(struct init *in, int pid, int status)
  */
 static bool reap(struct init *in)
 {
-    const int how = WNOHANG_FLAG | WUNTRACED_FLAG | WCONTINUED_FLAG;
+    const int how = SYS_WNOHANG | WUNTRACED_FLAG | WCONTINUED_FLAG;
     long pid = 1;
     int status;
 
@@ -217,17 +208,16 @@ static int supervise(struct init *in)
     report_exited(in->status, in->timed_out ? 1 : 0, &msg);
     if (in->timed_out)
         return EXIT_TIMED_OUT;
-    return (in->status & 0x7f) == 0 ? in->status >> 8 & 0xff : 128 + (in->status & 0x7f);
+    return exit_code_of(in->status);
 }
 
 /* What set-up needed of the stack, which lies below this frame, and the stacks of others. */
 static void release_stacks(void)
 {
-    const int dont_need = 4; /* MADV_DONTNEED */
     const size_t reach = 65536, page = 4096;
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)(page - 1);
 
-    (void)TRY3(__NR_madvise, here - page - reach, reach, dont_need);
+    (void)TRY3(__NR_madvise, here - page - reach, reach, SYS_MADV_DONTNEED);
     command_release_stack();
     netns_release_stack();
 }

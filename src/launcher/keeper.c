@@ -18,7 +18,6 @@
 
 #include "launcher/launcher.h"
 
-#define WNOHANG_FLAG     1
 #define PATIENCE_SECONDS 10
 
 /* All but the network's, which pid 1 has made for it (linux/netns.c). */
@@ -119,18 +118,16 @@ static int watch(const struct launch *l, int init, struct holds *holds)
                 bwrap_relay(l, sig);
             else if (sig != SIGCHLD)
                 (void)TRY2(__NR_kill, init, sig);
-        if (TRY4(__NR_wait4, init, &status, WNOHANG_FLAG, 0) == init)
-            return (status & 0x7f) == 0 ? status >> 8 & 0xff : 128 + (status & 0x7f);
+        if (TRY4(__NR_wait4, init, &status, SYS_WNOHANG, 0) == init)
+            return exit_code_of(status);
     }
 }
 
 /* Nothing lives in it any more; where it is gone already, the host was faster. */
 static void remove_cgroup(const char *name)
 {
-    const int remove_directory = 0x200;
-
     if (name[0])
-        (void)TRY3(__NR_unlinkat, LAUNCH_FD_PARENT, name, remove_directory);
+        (void)TRY3(__NR_unlinkat, LAUNCH_FD_PARENT, name, SYS_AT_REMOVEDIR);
 }
 
 /* Without a pid namespace: orphans come to pid 1, and to us when that is gone. */

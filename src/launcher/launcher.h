@@ -9,16 +9,32 @@
 #ifndef ABX_LAUNCHER_LAUNCHER_H
 #define ABX_LAUNCHER_LAUNCHER_H
 
+#include <linux/time_types.h>
+
 #include "linux/launch.h"
 #include "plan/protocol.h"
 
 /* Small and written to in every run: beside what is initialized, so that all of it is one page. */
 #define SMALL_STATE __attribute__((section(".data")))
 
-/* path: as it was executed (AT_EXECFN). */
-/* Of whoever is linked with entry.c: the launcher, or the wrapper (src/wrapper). */
+/*
+ * Of whoever is linked with entry.c: the launcher, or the wrapper (src/wrapper). path: as it was
+ * executed (AT_EXECFN).
+ */
 int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path);
 ATTR_NORETURN void launcher_exit(int code);
+/* What a shell makes of a wait status. */
+static inline int exit_code_of(int status)
+{
+    return (status & 0x7f) == 0 ? status >> 8 & 0xff : 128 + (status & 0x7f);
+}
+static inline int64_t now_ns(void)
+{
+    struct __kernel_timespec t = { 0 };
+
+    (void)TRY2(__NR_clock_gettime, 1 /* CLOCK_MONOTONIC */, &t);
+    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
 
 int keeper_run(struct launch *l, const char *cgroup);
 ATTR_NORETURN void init_run(struct launch *l);

@@ -46,14 +46,6 @@ static const struct reader {
 
 static _Alignas(4096) char stack[STACK_BYTES];
 
-static int64_t now_ns(void)
-{
-    struct __kernel_timespec t = { 0 };
-
-    (void)TRY2(__NR_clock_gettime, 1 /* CLOCK_MONOTONIC */, &t);
-    return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
 static struct {
     struct mask_teller tellers[MASK_KINDS];
     struct fuse_mask masks[MASK_KINDS];

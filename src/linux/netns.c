@@ -112,5 +112,5 @@ long netns_join(struct launch *l)
 
 void netns_release_stack(void)
 {
-    (void)TRY3(__NR_madvise, helper_stack, sizeof helper_stack, 4 /* MADV_DONTNEED */);
+    (void)TRY3(__NR_madvise, helper_stack, sizeof helper_stack, SYS_MADV_DONTNEED);
 }

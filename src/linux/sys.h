@@ -139,6 +139,9 @@ long sys_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void
 #define SYS_AT_EMPTY_PATH 0x1000
 #define SYS_AT_RECURSIVE  0x8000
 #define SYS_AT_NOFOLLOW   0x100
+#define SYS_AT_REMOVEDIR  0x200
+#define SYS_MADV_DONTNEED 4
+#define SYS_WNOHANG       1
 #define SYS_O_RDONLY      00
 #define SYS_O_WRONLY      01
 #define SYS_O_RDWR        02
