@@ -58,7 +58,7 @@ ABX_API const char *abx_version(void);
 /* ---- errors ---- */
 
 #define ABX_OK            0
-#define ABX_E_FORBIDDEN   1 /* the classifier forbids the command; nothing can allow it */
+#define ABX_E_FORBIDDEN   1 /* the classifier forbids the command; no approval helps */
 #define ABX_E_ESCALATED   2 /* the command needs an approval that it did not get */
 #define ABX_E_UNSUPPORTED 3 /* this host, or this platform, cannot do it */
 #define ABX_E_DEPENDENCY  4 /* the launcher cannot be had, or bubblewrap, where it is asked for */
