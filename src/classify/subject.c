@@ -24,9 +24,9 @@ bool list_has_n(const char *list, const char *word, size_t len)
     for (const char *at = list; len > 0 && *at; at++) {
         size_t n = 0;
 
-        while (n < len && at[n] == word[n])
+        while (n < len && at[n] == word[n] && word[n] != ' ')
             n++;
-        if (n == len && (at[n] == ' ' || at[n] == '\0') && word[0] != ' ')
+        if (n == len && (at[n] == ' ' || at[n] == '\0'))
             return true;
         while (*at && *at != ' ')
             at++;
