@@ -279,6 +279,10 @@ static bool keep_rest(abx_manager *m, const struct run_rest *rest)
         m->rest_capacity = capacity;
     }
     m->rests[m->rest_count++] = *rest;
+    struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = REST_EVENT };
+    if (rest->pidfd >=
+        0) /* else, and without anybody who dispatches, the next run's end reaps it */
+        (void)epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, rest->pidfd, &event);
     return true;
 }
 
@@ -346,6 +350,12 @@ static int dispatch(abx_manager *m, int timeout_ms)
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == NET_EVENT) {
             net_dispatch(current_net(m));
+            continue;
+        }
+        if (events[i].data.u64 == REST_EVENT) {
+            (void)pthread_mutex_lock(&m->lock);
+            reap_rests(m, false);
+            (void)pthread_mutex_unlock(&m->lock);
             continue;
         }
         abx_process *p = pin_process(m, events[i].data.u64);

@@ -20,8 +20,9 @@
 struct net;
 struct net_run;
 
-/* An event of the manager's epoll that is ours. */
-#define NET_EVENT UINT64_MAX
+/* Events of the manager's epoll that are no process's: the network's; a launcher's end. */
+#define NET_EVENT  UINT64_MAX
+#define REST_EVENT (UINT64_MAX - 1)
 
 int32_t net_new(abx_manager *m, struct net **ret, abx_error **err);
 /*
