@@ -221,23 +221,32 @@ static int32_t grant(struct scan *s, const char *dir)
     return scan_add_path(s, ACCESS_RW, RULE_STORE | RULE_IF_PRESENT, GIT_SOURCE, dir, NULL);
 }
 
-/* As git asks: a HEAD that reads like one, objects and refs. */
-static bool is_taken_by_git(struct scan *s, const struct repo *r)
-{
-    const char *path = join(s, r->gitdir, "HEAD");
-    const char *head = path ? git_read_text(s, path, GIT_MAX_POINTER) : NULL;
-
-    return head && (str_has_prefix(head, "ref: refs/") || strspn(head, "0123456789abcdef") >= 40) &&
-           git_is_there(s, r->gitdir, "objects/.", true) &&
-           git_is_there(s, r->gitdir, "refs/.", true);
-}
-
 /* Whatever it is: git asks only whether it may be executed, and a link may lead it elsewhere. */
 static bool is_taken_name(struct scan *s, const char *dir, const char *name)
 {
     struct resolved r = { 0 };
 
     return git_looks(s, dir, name, &r) && (r.exists || r.pin_count > 0);
+}
+
+/* Itself, not what a link leads to: that may go away. */
+static bool is_own(struct scan *s, const struct repo *r, const char *name, bool directory)
+{
+    struct resolved where = { 0 };
+
+    return git_is_there(s, r->gitdir, name, directory) && git_looks(s, r->gitdir, name, &where) &&
+           where.pin_count == 0;
+}
+
+/* As git asks: a HEAD that reads like one, objects and refs, none of them in another directory. */
+static bool is_taken_by_git(struct scan *s, const struct repo *r)
+{
+    const char *path = join(s, r->gitdir, "HEAD");
+    const char *head = path ? git_read_text(s, path, GIT_MAX_POINTER) : NULL;
+
+    return head && (str_has_prefix(head, "ref: refs/") || strspn(head, "0123456789abcdef") >= 40) &&
+           is_own(s, r, "HEAD", false) && is_own(s, r, "objects/.", true) &&
+           is_own(s, r, "refs/.", true) && !is_taken_name(s, r->gitdir, "commondir");
 }
 
 /* What counts as absent and is on the disk: a run that goes on holds it. */

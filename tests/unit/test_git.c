@@ -189,6 +189,38 @@ static void strict_repository_keeps_other_branches(void **state)
     has(t, "bind-ro @/home/w/commondir held\n");
 }
 
+/* Beyond those that are held: a .git that a link or a commondir can make none closes its tree. */
+static void strict_trees_without_end_never_become_bare(void **state)
+{
+    static const char *const moved[] = { "HEAD", "objects", "refs" };
+    struct tree *t = *state;
+
+    make_git(t, "/home/w/.git");
+    for (int i = 0; i < 60; i++) {
+        const char *top = arena_printf(&t->arena, "/home/w/d%02d", i);
+        const char *dir = arena_printf(&t->arena, "%s/.git", top);
+
+        make_git(t, dir);
+        if (i % 5 < 3) {
+            const char *name = moved[i % 5];
+            const char *from = at(t, arena_printf(&t->arena, "%s/%s", dir, name));
+
+            assert_int_equal(rename(from, at(t, arena_printf(&t->arena, "%s/x", top))), 0);
+            make_link(t, "../x", arena_printf(&t->arena, "%s/%s", dir, name));
+        } else if (i % 5 == 3) {
+            make_file(t, arena_printf(&t->arena, "%s/commondir", dir), "../../.git\n");
+        }
+    }
+    rule(t, "filesystem.presets", "@git-strict");
+    run(t);
+    for (int i = 0; i < 60; i++) {
+        const char *top = arena_printf(&t->arena, "bind-ro @/home/w/d%02d", i);
+
+        if (!strstr(t->text, arena_printf(&t->arena, "%s/refs held\n", top)))
+            has(t, arena_printf(&t->arena, "%s%s\n", top, i % 5 < 4 ? "" : "/.git"));
+    }
+}
+
 int main(void)
 {
 #define SCAN_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -201,6 +233,7 @@ int main(void)
         SCAN_TEST(modules_beyond_all_depth_are_closed),
         SCAN_TEST(forged_pointer_grants_nothing),
         SCAN_TEST(strict_repository_keeps_other_branches),
+        SCAN_TEST(strict_trees_without_end_never_become_bare),
     };
 
     return cmocka_run_group_tests_name("git", tests, NULL, NULL);
