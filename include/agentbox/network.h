@@ -42,7 +42,7 @@ typedef struct abx_proxy_options {
 
 /*
  * A project's file that was not accepted (abx_config_trust) may only deny. config NULL: everything
- * is refused.
+ * is refused. A network.mode of "blocked" is an error; by an update, everything is refused then.
  */
 ABX_API int32_t abx_proxy_new(const abx_config *config, const abx_proxy_options *options,
                               abx_proxy **ret_proxy, abx_error **err);

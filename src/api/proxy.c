@@ -103,16 +103,28 @@ static void reap(abx_proxy *p)
         role_forget(&p->role);
 }
 
-static int32_t set_rules(abx_proxy *p, const abx_config *config, abx_error **err)
+static int32_t refuse_blocked(abx_error **err)
+{
+    int32_t code = err_new(err, ABX_E_CONFIG, "start a proxy: network.mode is 'blocked'");
+
+    err_hint(err, "--set network.mode=filtered serves what is allowed, and nothing else");
+    return code;
+}
+
+static int32_t set_rules(abx_proxy *p, const abx_config *config, bool starting, abx_error **err)
 {
     _arena_ struct arena arena = { 0 };
     struct net_rules net;
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     int32_t code = net_rules_make(config, NULL, &arena, &net, err);
+    if (code == ABX_OK && net.blocked && starting)
+        code = refuse_blocked(err);
     if (code != ABX_OK)
         return code;
-    net.rules.ask = p->options.ask;
+    if (net.blocked) /* by an update: then nothing is allowed */
+        net.rules.lists.allowed.count = 0;
+    net.rules.ask = p->options.ask && !net.blocked;
     net.rules.tell_allowed = p->options.flags & ABX_PROXY_TELL_ALLOWED;
     return client_rules(&p->client, RULES_ID, &net.rules, net.upstream, err);
 }
@@ -139,7 +151,7 @@ static int32_t proxy_start(abx_proxy *p, const abx_config *config, abx_error **e
     if (code == ABX_OK)
         code = client_names(&p->client, o->hosts_file ? o->hosts_file : "/etc/hosts",
                             o->resolv_file ? o->resolv_file : "/etc/resolv.conf", err);
-    return code == ABX_OK ? set_rules(p, config, err) : code;
+    return code == ABX_OK ? set_rules(p, config, true, err) : code;
 }
 
 int32_t abx_proxy_new(const abx_config *config, const abx_proxy_options *options,
@@ -256,7 +268,7 @@ int32_t abx_proxy_update(abx_proxy *p, const abx_config *config, abx_error **err
 {
     int32_t code = check(p, "update", err);
 
-    return code == ABX_OK ? set_rules(p, config, err) : code;
+    return code == ABX_OK ? set_rules(p, config, false, err) : code;
 }
 
 int32_t abx_proxy_answer(abx_proxy *p, uint32_t question, int32_t answer, abx_error **err)

@@ -305,6 +305,12 @@ EOF
     [ -s "$DIR/dns" ]
 }
 
+@test "a configuration that blocks the network starts none" {
+    run timeout 20 "$BOX" proxy --no-config --allow-domain ok.test --set network.mode=blocked
+    [ "$status" -eq 125 ]
+    [[ $output == *"network.mode is 'blocked'"*"hint: --set network.mode=filtered"* ]]
+}
+
 @test "denied beats allowed" {
     usual --deny-domain a.wild.test
     run get "http://a.wild.test:$HTTP/hello"

@@ -224,6 +224,38 @@ static void an_update_closes_what_it_no_longer_allows_and_nothing_else(void **st
     abx_config_free(one);
 }
 
+static void a_blocked_network_has_no_proxy_and_an_update_to_it_closes_all(void **state)
+{
+    struct seen seen = { 0 };
+    abx_config *open = config_of("a.test", "127.0.0.1"), *blocked = config_of("a.test", NULL);
+    abx_proxy_options options = { .size = sizeof options, .program = getenv("AGENTBOX") };
+    abx_error *err = NULL;
+    abx_proxy *p = NULL;
+    uint16_t port;
+    char text[256];
+
+    (void)state;
+    assert_int_equal(abx_config_set_string(blocked, "network.mode", "blocked", NULL), ABX_OK);
+    assert_int_equal(abx_proxy_new(blocked, &options, &p, &err), ABX_E_CONFIG);
+    assert_non_null(strstr(abx_error_message(err), "network.mode is 'blocked'"));
+    abx_error_free(err);
+    p = start(&seen, open, true, &port);
+    int a = ask_for(port, "a.test");
+    expect(p, a, "HTTP/1.1 200 ");
+    assert_int_equal(abx_proxy_update(p, blocked, NULL), ABX_OK);
+    do
+        read_reply(p, a, text, sizeof text);
+    while (text[0]);
+    close(a);
+    a = ask_for(port, "b.test"); /* and nobody is asked */
+    expect(p, a, "HTTP/1.1 403 ");
+    assert_int_equal(seen.questions, 0);
+    close(a);
+    abx_proxy_free(p);
+    abx_config_free(open);
+    abx_config_free(blocked);
+}
+
 /* ---- new rules while a connection is being opened ---- */
 
 /* A listener whose queue is full: a connect to it waits. *ret_client is what fills it. */
@@ -383,6 +415,7 @@ int main(void)
         cmocka_unit_test(concurrent_connections_to_a_host_ask_once),
         cmocka_unit_test(a_yes_opens_no_internal_address),
         cmocka_unit_test(an_update_closes_what_it_no_longer_allows_and_nothing_else),
+        cmocka_unit_test(a_blocked_network_has_no_proxy_and_an_update_to_it_closes_all),
         cmocka_unit_test(an_address_that_is_being_dialled_is_judged_by_the_new_rules),
         cmocka_unit_test(a_connection_does_not_go_on_through_a_proxy_that_is_none_any_more),
         cmocka_unit_test(two_proxies_have_two_sets_of_rules),
