@@ -22,6 +22,9 @@
 #include "cli/run_options.h"
 
 #define ANSWER_MAX 4096
+#define NOT_TRUSTED                                                                                \
+    ".agentbox.jsonc is written, but not trusted; once that is mended, type there: agentbox "      \
+    "config trust"
 
 enum {
     OPTION_AGENT,
@@ -297,10 +300,14 @@ static int finish(const struct init *i)
     if (i->output && str_eq(i->output, "-"))
         return fputs(b.data, stdout) < 0 ? EXIT_AGENTBOX : 0;
     int code = config_write_new(i->cwd, i->output, b.data, "init", &name);
-    if (code == 0 && !i->output)
-        code = trust(i->cwd);
     if (code != 0)
         return code;
+    code = i->output ? 0 : trust(i->cwd);
+    if (code != 0) {
+        cli_notice(NULL, ABX_NOTICE_WARNING, "init", NOT_TRUSTED);
+        cli_flush_notices();
+        return code;
+    }
     if (i->json)
         return config_print_written(name, !i->output);
     (void)buf_puts(&b, "next:\n");

@@ -113,6 +113,19 @@ assert values == ["a\"b", "}//x", "\\d"], values'
     [ ! -e "$W/.agentbox.jsonc" ]
 }
 
+@test "a file of the user's that is wrong: what was written is told, and what makes it count" {
+    mkdir -p "$H/.config/agentbox"
+    echo '{ "networ": 1 }' >"$H/.config/agentbox/config.json"
+    own "$H"
+    run abx init --agent none --allow example.com --exclude none
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == *"unknown key 'networ'"*"note: .agentbox.jsonc is written, but not trusted"*"agentbox config trust" ]]
+    rm "$H/.config/agentbox/config.json"
+    run abx config trust
+    [[ $status -eq 0 && $output == *"is trusted"*example.com* ]]
+}
+
 @test "what it says to type next works from there: another directory, another file" {
     local line
     mkdir "$W/my project"
