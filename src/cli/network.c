@@ -4,7 +4,8 @@
  * something else: a sequence that was begun would swallow it, lines that do not wrap, margins or a
  * scroll region would let only the front of a long name be seen, a palette of one colour nothing at
  * all, and what the command had printed above it would be read instead. So all of that is undone
- * first. The host is canonical: letters, digits, '.', '-', ':'.
+ * first. The host is canonical: letters, digits, '.', '-', ':'. The command sees the user's keys up
+ * to the question, and might bring it between two of them: the first second's answer nothing.
  *
  * "y" is for those who wait now, "s" for the run; everything else is a no, and a no is asked about
  * again when the command tries again.
@@ -20,6 +21,7 @@
 #include "cli/prompt.h"
 
 #define ASK_TEXT_MAX 4096
+#define REST_MS      1000
 /* Ends what was begun; margins and scroll region are the screen (the cursor stays); lines wrap. */
 #define WHOLE_SCREEN                                                                               \
     "\030\033\\"                                                                                   \
@@ -80,6 +82,7 @@ int network_ask(struct network_asker *a, abx_manager *m, const struct network_sc
                                             .signals = scene->signals,
                                             .fd = scene->process_fd,
                                             .serve = scene->serve,
+                                            .rest_ms = REST_MS,
                                             .user = scene->user };
     enum prompt_end end = text.failed ? PROMPT_FAILED : prompt_ask(&request, line, &signal);
     (void)abx_manager_answer(m, q.id, end == PROMPT_LINE ? meaning(line) : ABX_ANSWER_NO, NULL);

@@ -3,6 +3,9 @@
  * Asking on the terminal. Lines, echo and Ctrl-C are on while the question is open, whatever the
  * caller's program made of the terminal, and are put back afterwards. Ctrl-Z stops this program;
  * the question is shown again when it goes on.
+ *
+ * What was typed before the question is thrown away, and so is what comes within its first moment
+ * (rest_ms): a command that sees the user's keys can have a question come between two of them.
  */
 #include "cli/prompt.h"
 
@@ -12,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -21,7 +25,8 @@ struct prompt {
     const struct prompt_request *q;
     int tty;
     struct termios saved;
-    bool changed; /* the terminal's mode */
+    bool changed;     /* the terminal's mode */
+    int64_t hears_at; /* nothing is read before; 0: now it is */
     char *line;
     size_t len;
     int signal;
@@ -43,17 +48,46 @@ static bool show(const struct prompt *p)
     return io_write_all(p->tty, p->q->text, p->q->text_len) == 0;
 }
 
-static void enter(struct prompt *p)
+static int64_t now_ms(void)
 {
-    struct termios lines;
+    struct timespec now;
 
-    if (tcgetattr(p->tty, &p->saved) < 0)
-        return;
-    lines = p->saved;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / NSEC_PER_MSEC;
+}
+
+/* Throws away what was typed. */
+static bool set_lines(const struct prompt *p, bool echo)
+{
+    struct termios lines = p->saved;
+
     lines.c_iflag |= ICRNL;
     lines.c_oflag |= OPOST | ONLCR;
     lines.c_lflag |= ICANON | ECHO | ISIG;
-    p->changed = tcsetattr(p->tty, TCSAFLUSH, &lines) == 0;
+    lines.c_lflag &= ~(echo ? 0u : ECHO);
+    return tcsetattr(p->tty, TCSAFLUSH, &lines) == 0;
+}
+
+static bool present(struct prompt *p)
+{
+    p->changed = tcgetattr(p->tty, &p->saved) == 0 && set_lines(p, p->q->rest_ms == 0);
+    if (!show(p))
+        return false;
+    p->hears_at = p->q->rest_ms ? now_ms() + p->q->rest_ms : 0;
+    return true;
+}
+
+/* How long nothing is read yet. */
+static int64_t deaf_for(struct prompt *p)
+{
+    int64_t left = p->hears_at ? p->hears_at - now_ms() : 0;
+
+    if (p->hears_at && left <= 0) {
+        p->hears_at = 0;
+        if (p->changed)
+            (void)set_lines(p, true);
+    }
+    return MAX_OF(left, INT64_C(0));
 }
 
 static void leave(const struct prompt *p)
@@ -73,9 +107,8 @@ static bool suspend(struct prompt *p)
     (void)sigprocmask(SIG_UNBLOCK, &stop, NULL);
     (void)raise(SIGTSTP);
     (void)sigprocmask(SIG_BLOCK, &stop, NULL);
-    enter(p);
     p->len = 0;
-    return show(p);
+    return present(p);
 }
 
 /* False: the user wants to end this. */
@@ -136,11 +169,13 @@ static enum prompt_end wait_line(struct prompt *p)
     enum prompt_end end = PROMPT_NOTHING;
 
     for (;;) {
-        struct pollfd fds[] = { { .fd = p->tty, .events = POLLIN },
+        int64_t deaf = deaf_for(p);
+        struct pollfd fds[] = { { .fd = deaf ? -1 : p->tty, .events = POLLIN },
                                 { .fd = q->signals, .events = POLLIN },
                                 { .fd = q->fd, .events = POLLIN } };
         int64_t left = q->left_ms ? q->left_ms(q->user) : -1;
-        int n = poll(fds, ARRAY_LEN(fds), left < 0 ? -1 : (int)MIN_OF(left, INT64_C(1000000)));
+        int64_t wait = deaf && (left < 0 || deaf < left) ? deaf : left;
+        int n = poll(fds, ARRAY_LEN(fds), wait < 0 ? -1 : (int)MIN_OF(wait, INT64_C(1000000)));
 
         if ((n < 0 && errno != EINTR) || left == 0)
             return PROMPT_NOTHING;
@@ -162,8 +197,7 @@ enum prompt_end prompt_ask(const struct prompt_request *q, char line[PROMPT_LINE
     line[0] = '\0';
     if (p.tty < 0)
         return PROMPT_NO_TERMINAL;
-    enter(&p);
-    enum prompt_end end = show(&p) ? wait_line(&p) : PROMPT_FAILED;
+    enum prompt_end end = present(&p) ? wait_line(&p) : PROMPT_FAILED;
     if (!p.len)
         (void)io_write_all(p.tty, "\n", 1);
     leave(&p);

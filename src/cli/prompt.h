@@ -2,7 +2,7 @@
 /*
  * A question on the controlling terminal, and a line for an answer. It goes to the terminal and to
  * nothing else, so neither a pipe nor a file can answer; keys that were typed before the question
- * was there are thrown away. In the background there is nobody to ask.
+ * was there, or in its first moment, are thrown away. In the background there is nobody to ask.
  */
 #ifndef ABX_CLI_PROMPT_H
 #define ABX_CLI_PROMPT_H
@@ -18,6 +18,7 @@ struct prompt_request {
     int fd;      /* something else to wait for; -1: nothing */
     bool (*serve)(void *user);      /* fd is readable; false: nobody needs an answer any more */
     int64_t (*left_ms)(void *user); /* until the time is up; negative, or NULL: no limit */
+    int64_t rest_ms;                /* what is typed that soon was not meant for the question */
     void *user;
 };
 

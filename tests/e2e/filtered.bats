@@ -337,12 +337,15 @@ at_terminal() {
 @test "a host that no rule mentions is asked about on the terminal: once, for the session, no" {
     at_terminal -- sh -c 'for i in 1 2 3 4; do curl -sS http://ok.test/hello; done' <<'STEPS'
 expect connect to ok.test:80; let it\?.*: 
+rest
 send y\r
 expect hello
 expect connect to ok.test:80; let it\?.*: 
+rest
 send n\r
 expect not allowed
 expect connect to ok.test:80; let it\?.*: 
+rest
 send s\r
 expect hello
 expect hello
@@ -354,7 +357,23 @@ STEPS
     # Lines that do not wrap, margins, a scroll region above the cursor, and the beginning of a title.
     at_terminal -- sh -c 'printf "\\033[?7l\\033[?69h\\033[1;8s\\033[1;9r\\033[24;1H\\033]0;"; curl -sS http://ok.test/hello' <<'STEPS'
 expect \x1b\]0;.*\x18\x1b\\\x1b7\x1b\[\?69l\x1b\[r\x1b8\x1b\[\?7h[^a]*\x1b\[0;38;2;255;255;255;48;2;0;0;0magentbox: .*connect to ok.test:80; let it\?.*\x1b\[0m 
+rest
 send n\r
+expect not allowed
+exit 0
+STEPS
+}
+
+@test "what somebody types as a question comes is no answer to it" {
+    # The command sees the keys, and asks for the host before the one that would be a yes.
+    at_terminal -- sh -c 'stty -icanon; printf "to go on, type deploy: "; head -c 5 >/dev/null; curl -sS http://ok.test/hello' <<'STEPS'
+expect type deploy: 
+send deplo
+expect let it\?
+send y\r
+refuse hello
+rest
+send \r
 expect not allowed
 exit 0
 STEPS

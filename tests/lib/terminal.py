@@ -8,6 +8,7 @@ The script has one step a line:
     expect REGEX     reads until it comes (15 s at most), and forgets what came before
     refuse REGEX     reads for half a second; it must not come
     send TEXT        types it; Python's escapes count (\\x03 is Ctrl-C, \\r is Return)
+    rest             reads and types nothing for a moment, as somebody who reads a question does
     size ROWS COLS   resizes the terminal
     signal NAME      to the command that was started
     hangup           closes the terminal
@@ -105,6 +106,8 @@ class Terminal:
             self.refuse(rest)
         elif word == "send":
             os.write(self.fd, rest.encode().decode("unicode_escape").encode("latin-1"))
+        elif word == "rest":
+            time.sleep(1.2)
         elif word == "size":
             self.resize(*map(int, rest.split()))
         elif word == "signal":
