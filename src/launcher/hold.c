@@ -26,7 +26,7 @@ static void remove_entry(int dir, struct hold_entry *entry)
     file_close((int)fd);
     if (r < 0 || (entry->ino && (id.dev != entry->dev || id.ino != entry->ino)))
         return;
-    if (hold_is_removable(entry, id.mode, id.size))
+    if (hold_is_removable(entry, id.mode, id.size, id.changed))
         (void)TRY3(__NR_unlinkat, dir, entry->name,
                    (id.mode & S_IFMT) == S_IFDIR ? SYS_AT_REMOVEDIR : 0);
 }

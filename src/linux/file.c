@@ -108,7 +108,8 @@ static long identify(int fd, const char *path, int flags, struct file_id *ret)
 {
     struct statx st;
     long r = SYS5(__NR_statx, fd, path, flags,
-                  STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE | STATX_MNT_ID, &st);
+                  STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_MNT_ID,
+                  &st);
 
     if (r < 0)
         return r;
@@ -119,6 +120,7 @@ static long identify(int fd, const char *path, int flags, struct file_id *ret)
     ret->ino = st.stx_ino;
     ret->size = st.stx_size;
     ret->mode = st.stx_mode;
+    ret->changed = st.stx_mtime.tv_sec;
     ret->mount_root = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
     ret->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
     return 0;

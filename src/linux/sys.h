@@ -185,6 +185,7 @@ uint64_t text_to_u64(const char *s);
 
 struct file_id {
     uint64_t dev, ino, mount, size;
+    int64_t changed; /* its contents, in seconds */
     uint32_t mode;
     bool mount_root;
 };

@@ -64,6 +64,19 @@ static inline bool hold_is_shaped(uint32_t mode, uint64_t size)
            (type == 0040000u /* S_IFDIR */ && HOLD_IS_DIR(bits));
 }
 
+/*
+ * Where permissions are not kept (FAT, shares of other machines) its time tells it from what else
+ * is there. That is no proof: only with device and inode of the registry.
+ */
+#define HOLD_TIME INT64_C(978307200) /* the first second of 2001 */
+static inline bool hold_is_timed(uint32_t mode, uint64_t size, int64_t seconds)
+{
+    const uint32_t type = mode & 0170000u;
+
+    return seconds == HOLD_TIME &&
+           (type == 0040000u || (type == 0100000u && size <= HOLD_FILE_MAX));
+}
+
 #define HOLD_PATH_MAX   8000
 #define HOLD_ENTRIES_AT 8192
 #define HOLD_NAME_MAX   255
@@ -79,9 +92,11 @@ struct hold_entry {
 };
 
 /* A socket that is known by its inode goes even if somebody who shares it gave it permissions. */
-static inline bool hold_is_removable(const struct hold_entry *known, uint32_t mode, uint64_t size)
+static inline bool hold_is_removable(const struct hold_entry *known, uint32_t mode, uint64_t size,
+                                     int64_t seconds)
 {
-    return hold_is_shaped(mode, size) || (known->ino && (mode & 0170000u) == 0140000u);
+    return hold_is_shaped(mode, size) ||
+           (known->ino && ((mode & 0170000u) == 0140000u || hold_is_timed(mode, size, seconds)));
 }
 
 enum deliver_kind { DELIVER_PLAN = 1, DELIVER_HOLDS, DELIVER_HOLDS_MADE, DELIVER_WORDS };

@@ -88,6 +88,7 @@ bool held_is_placeholder(int dir, const struct stat *st)
 
     if (shaped && S_ISSOCK(st->st_mode))
         return true;
-    return (shaped || S_ISSOCK(st->st_mode)) && fstat(dir, &parent) == 0 &&
-           is_registered(&parent, st);
+    return (shaped || S_ISSOCK(st->st_mode) ||
+            hold_is_timed(st->st_mode, (uint64_t)st->st_size, st->st_mtime)) &&
+           fstat(dir, &parent) == 0 && is_registered(&parent, st);
 }

@@ -223,6 +223,15 @@ static int register_intent(const struct filling *f, const char *name)
     return register_one(f->file, name, &unknown);
 }
 
+/* Where its permissions are not kept. What cannot be marked stays when the run is over. */
+static void mark(const struct filling *f, const char *name, const struct stat *st)
+{
+    const struct timespec times[2] = { { .tv_sec = HOLD_TIME }, { .tv_sec = HOLD_TIME } };
+
+    if (!hold_is_shaped(st->st_mode, 0))
+        (void)utimensat(f->dir, name, times, AT_SYMLINK_NOFOLLOW);
+}
+
 static int make_directory(const struct filling *f, const char *name)
 {
     struct stat st;
@@ -234,6 +243,7 @@ static int make_directory(const struct filling *f, const char *name)
         return errno == EEXIST ? adopt(f, name) : -errno;
     if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
+    mark(f, name, &st);
     return register_one(f->file, name, &st);
 }
 
@@ -257,7 +267,10 @@ static int make_file(struct filling *f, const char *name, const char *text)
         f->blank_st = st;
     }
     r = register_one(f->file, name, &st);
-    return r == 0 ? io_write_all(fd, text, strlen(text)) : r;
+    if (r == 0)
+        r = io_write_all(fd, text, strlen(text));
+    mark(f, name, &st);
+    return r;
 }
 
 /* True if name is one of those above; then *ret_result is what became of it. */
@@ -379,7 +392,7 @@ static bool remove_entry(struct hold_entry *entry, const void *data)
     struct stat st;
 
     if (fstatat(*dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        hold_is_removable(entry, st.st_mode, (uint64_t)st.st_size) &&
+        hold_is_removable(entry, st.st_mode, (uint64_t)st.st_size, st.st_mtime) &&
         (!entry->ino || (st.st_dev == entry->dev && st.st_ino == entry->ino)))
         (void)unlinkat(*dir, entry->name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0);
     return false; /* go on */

@@ -75,6 +75,36 @@ works() {
     works_or_refuses
 }
 
+# fat TEXT: the workspace keeps no permissions and has neither sockets nor links; its files are in $X/back.
+fat() {
+    local uid=0
+    ! is_other || uid=$USER_ID
+    own_mounts "python3 '$ABX_SOURCE/tests/lib/fatfs.py' '$X/back' \"\$0\" $uid & fs=\$!
+        until mountpoint -q \"\$0\" || ! kill -0 \$fs; do sleep 0.05; done
+        cd \"\$0\"; $1; status=\$?; kill \$fs; exit \$status"
+}
+
+@test "a workspace as FAT has it: one run after the other, two at a time, and nothing is left" {
+    need_root "mounts"
+    [ -c /dev/fuse ] || skip "fuse: no /dev/fuse"
+    lacks bwrap "that its owner must be seen"
+    mkdir "$X/back"
+    chmod 755 "$X"
+    fat '"$@"'
+    for _ in 1 2; do
+        run box -- sh -c 'echo made >made; mkdir .vscode; echo >.envrc; exit 7'
+        echo "$output"
+        [ "$status" -eq 7 ]
+        [ "$(ls -A "$X/back")" = made ]
+    done
+    # The first has ended when the second tries.
+    fat '"$@" & first=$!; sleep 0.5; "$@"; r=$?; wait $first; (exit $r)'
+    run box -- sh -c 'sleep 1; mkdir .vscode && exit 1; [ -d .vscode ] && exit 7'
+    echo "$output"
+    [ "$status" -eq 7 ]
+    [ "$(ls -A "$X/back")" = made ]
+}
+
 @test "no descriptors: from four to as many as are needed" {
     [ -z "${ABX_SANITIZED:-}" ] || skip "sanitizers: their run-time opens files of its own"
     local n worked=0
