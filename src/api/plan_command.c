@@ -171,6 +171,20 @@ static void notice_elsewhere(abx_command *c)
     }
 }
 
+static void notice_spellings(const abx_command *c)
+{
+    _buf_ struct buf text = { .limit = 32768 };
+
+    if (!scan_has_spellings(c->facts->cwd))
+        return;
+    put_quoted(
+        &text, "the share of ", c->facts->cwd,
+        " does not tell cases apart: by another spelling (.ENV for .env) a command can reach "
+        "what is hidden or protected there; work on a file system of Linux");
+    if (!text.failed)
+        manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+}
+
 /* Said once, although a plan may be made again. */
 static void say_notices(abx_command *c)
 {
@@ -180,6 +194,7 @@ static void say_notices(abx_command *c)
     notice_cwd(c);
     notice_absent(c);
     notice_elsewhere(c);
+    notice_spellings(c);
     notice_secrets(c);
     notice_docker(c);
     backend_notice(c);

@@ -8,10 +8,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -231,4 +236,28 @@ int32_t scan_aliases(struct scan *s)
             return r;
     }
     return ABX_OK;
+}
+
+bool scan_has_spellings(const char *dir)
+{
+    _arena_ struct arena arena = { 0 };
+    char link[32], real[PATH_MAX] = "";
+    struct stat one, two;
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    char *other = arena_strdup(&arena, dir);
+    for (char *c = other ? strrchr(other, '/') : NULL; c && *c; c++)
+        if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'))
+            *c ^= 'a' ^ 'A';
+    if (!other || str_eq(other, dir))
+        return false;
+    _fd_ int fd = open(other, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &two) < 0)
+        return false;
+    /* FAT and casefold: the kernel itself knows that these are one name, and tells the first. */
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t len = readlink(link, real, sizeof real - 1);
+    /* Only now: some call a directory as it was last looked up. */
+    return len > 0 && !str_eq(real, dir) && lstat(dir, &one) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
 }

@@ -36,4 +36,10 @@ int32_t scan_facts_within(const struct scan_budget *budget, const struct policy 
                           const char *cwd, struct arena *arena, const struct facts **ret,
                           abx_error **err);
 
+/*
+ * Whether dir answers to its name in another case, too, and that is a second name to the kernel: a
+ * share whose server does not tell cases apart. What is covered can be reached by other spellings.
+ */
+bool scan_has_spellings(const char *dir);
+
 #endif

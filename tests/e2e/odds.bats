@@ -75,11 +75,11 @@ works() {
     works_or_refuses
 }
 
-# fat TEXT: the workspace keeps no permissions and has neither sockets nor links; its files are in $X/back.
+# fat TEXT [OPTION]: the workspace keeps no permissions and has neither sockets nor links; its files are in $X/back.
 fat() {
     local uid=0
     ! is_other || uid=$USER_ID
-    own_mounts "python3 '$ABX_SOURCE/tests/lib/fatfs.py' '$X/back' \"\$0\" $uid & fs=\$!
+    own_mounts "python3 '$ABX_SOURCE/tests/lib/fatfs.py' ${2:-} '$X/back' \"\$0\" $uid & fs=\$!
         until mountpoint -q \"\$0\" || ! kill -0 \$fs; do sleep 0.05; done
         cd \"\$0\"; $1; status=\$?; kill \$fs; exit \$status"
 }
@@ -103,6 +103,26 @@ fat() {
     echo "$output"
     [ "$status" -eq 7 ]
     [ "$(ls -A "$X/back")" = made ]
+}
+
+loud() {
+    (cd "$W" && exec timeout -k 2 20 "${AS[@]}" "$BOX" run -C sub -- true 3>&-)
+}
+
+@test "a share that does not tell cases apart: documented, and a run says so" {
+    need_root "mounts"
+    [ -c /dev/fuse ] || skip "fuse: no /dev/fuse"
+    lacks bwrap "that its owner must be seen"
+    mkdir -p "$X/back/sub"
+    chmod 755 "$X"
+    fat '"$@"'
+    run loud
+    [[ $status -eq 0 && $output != *"tell cases apart"* ]]
+    fat '"$@"' --any-case
+    run loud
+    echo "$output"
+    [[ $status -eq 0 && $output == *"note: the share of "*/sub*" does not tell cases apart"* ]]
+    grep -q 'Another spelling' "$ABX_SOURCE/docs/threat-model.md"
 }
 
 @test "no descriptors: from four to as many as are needed" {

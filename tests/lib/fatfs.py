@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file system as FAT and shares of other machines are: one mode for all, no sockets, no links.
 
-usage: fatfs.py DIRECTORY MOUNTPOINT UID
+usage: fatfs.py [--any-case] DIRECTORY MOUNTPOINT UID
 
 Shows DIRECTORY at MOUNTPOINT, by the kernel's FUSE, as root, until it is unmounted or its parent ends. Only what a
-small project needs.
+small project needs. --any-case: names are found in any case, as a share of Windows or of a Mac does it.
 """
 import ctypes
 import errno
@@ -22,12 +22,16 @@ ROOT, MODE, MS_NOSUID_NODEV, PR_SET_PDEATHSIG = 1, 0o755, 6, 1
 
 
 class Tree:
-    def __init__(self, directory, uid):
-        self.directory, self.uid = directory, uid
+    def __init__(self, directory, uid, any_case):
+        self.directory, self.uid, self.any_case = directory, uid, any_case
         self.names, self.nodes, self.last = {ROOT: "."}, {".": ROOT}, ROOT
 
     def path(self, node, name=b""):
-        return os.path.normpath(os.path.join(self.names[node], os.fsdecode(name.split(b"\0")[0])))
+        name = os.fsdecode(name.split(b"\0")[0])
+        if self.any_case and name:
+            there = os.listdir(self.real(self.names[node]))
+            name = next((n for n in there if n.lower() == name.lower()), name)
+        return os.path.normpath(os.path.join(self.names[node], name))
 
     def real(self, path):
         return os.path.join(self.directory, path)
@@ -143,8 +147,8 @@ class Tree:
 
 
 def main():
-    directory, mountpoint, uid = sys.argv[1:]
-    tree, device = Tree(directory, int(uid)), os.open("/dev/fuse", os.O_RDWR)
+    directory, mountpoint, uid = sys.argv[-3:]
+    tree, device = Tree(directory, int(uid), "--any-case" in sys.argv), os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
