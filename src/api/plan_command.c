@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/compile.h"
+#include "plan/shortfalls.h"
 #include "plan/view.h"
 #include "probe/scan.h"
 #include "probe/state.h"
@@ -171,20 +172,6 @@ static void notice_elsewhere(abx_command *c)
     }
 }
 
-static void notice_spellings(const abx_command *c)
-{
-    _buf_ struct buf text = { .limit = 32768 };
-
-    if (!scan_has_spellings(c->facts->cwd))
-        return;
-    put_quoted(
-        &text, "the share of ", c->facts->cwd,
-        " does not tell cases apart: by another spelling (.ENV for .env) a command can reach "
-        "what is hidden or protected there; work on a file system of Linux");
-    if (!text.failed)
-        manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
-}
-
 /* Said once, although a plan may be made again. */
 static void say_notices(abx_command *c)
 {
@@ -194,11 +181,33 @@ static void say_notices(abx_command *c)
     notice_cwd(c);
     notice_absent(c);
     notice_elsewhere(c);
-    notice_spellings(c);
     notice_secrets(c);
     notice_docker(c);
     backend_notice(c);
     trace_plan(c);
+}
+
+/* Mounts cover names, and here one file has more than the kernel knows. */
+static int32_t check_spellings(abx_command *c, abx_error **err)
+{
+    _buf_ struct buf text = { .limit = 32768 };
+
+    if (!scan_has_spellings(c->facts->cwd))
+        return ABX_OK;
+    c->shortfalls |= UINT32_C(1) << SHORTFALL_SPELLINGS;
+    put_quoted(&text, "the share of ", c->facts->cwd, " does not tell cases apart: ");
+    shortfalls_print(UINT32_C(1) << SHORTFALL_SPELLINGS, &text);
+    if (text.failed)
+        return err_nomem(err);
+    if (c->policy->strict) {
+        int32_t r = err_new(err, ABX_E_UNSUPPORTED, "run there: %s", text.data);
+
+        err_hint(err, "work on a file system of Linux, or accept it: --set fallbackPolicy=warn");
+        return r;
+    }
+    if (!c->noticed)
+        manager_notice(c->manager, ABX_NOTICE_WARNING, text.data);
+    return ABX_OK;
 }
 
 /* What start.c says of it, when it comes first. */
@@ -258,6 +267,8 @@ int32_t command_compile(abx_command *c, abx_error **err)
             *err = TAKE_PTR(why);
         break;
     }
+    if (code == ABX_OK)
+        code = check_spellings(c, err);
     if (code != ABX_OK)
         return code;
 

@@ -105,11 +105,12 @@ fat() {
     [ "$(ls -A "$X/back")" = made ]
 }
 
+# loud [OPTION…]
 loud() {
-    (cd "$W" && exec timeout -k 2 20 "${AS[@]}" "$BOX" run -C sub -- true 3>&-)
+    (cd "$W" && exec timeout -k 2 20 "${AS[@]}" "$BOX" run -C sub "$@" -- true 3>&-)
 }
 
-@test "a share that does not tell cases apart: documented, and a run says so" {
+@test "a share that does not tell cases apart: refused, or a gap that is named" {
     need_root "mounts"
     [ -c /dev/fuse ] || skip "fuse: no /dev/fuse"
     lacks bwrap "that its owner must be seen"
@@ -121,7 +122,11 @@ loud() {
     fat '"$@"' --any-case
     run loud
     echo "$output"
+    [[ $status -eq 125 && $output == *"the share of "*/sub*" does not tell cases apart"*fallbackPolicy=warn* ]]
+    run loud --set fallbackPolicy=warn --result /dev/stdout
+    echo "$output"
     [[ $status -eq 0 && $output == *"note: the share of "*/sub*" does not tell cases apart"* ]]
+    [[ $output == *'"spellings"'* ]]
     grep -q 'Another spelling' "$ABX_SOURCE/docs/threat-model.md"
 }
 
