@@ -20,7 +20,10 @@ int epoll_create1(int flags)
 
 int epoll_ctl(int set, int operation, int fd, struct epoll_event *event)
 {
-    const uint16_t flags = operation == EPOLL_CTL_ADD ? EV_ADD : EV_DELETE;
+    const bool once = event && (event->events & EPOLLONESHOT);
+    const uint16_t flags = operation != EPOLL_CTL_ADD ? EV_DELETE
+                           : once                     ? EV_ADD | EV_ONESHOT
+                                                      : EV_ADD;
     struct kevent change;
 
     EV_SET(&change, (uintptr_t)fd, EVFILT_READ, flags, 0, 0,

@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 #define EPOLLIN       0x1u
+#define EPOLLONESHOT  (1u << 30)
 #define EPOLL_CLOEXEC 1
 #define EPOLL_CTL_ADD 1
 #define EPOLL_CTL_DEL 2
 
 struct epoll_event {
-    uint32_t events; /* EPOLLIN */
+    uint32_t events; /* EPOLLIN, EPOLLONESHOT */
     union {
         uint64_t u64;
     } data;
