@@ -43,10 +43,12 @@ bool early_take(struct run *r, const struct run_request *q, bool cgroup, int *re
     return true;
 }
 
-void early_await(const struct run *r)
+bool early_await(const struct run *r)
 {
     struct pollfd end = { .fd = r->pidfd, .events = POLLIN };
 
-    while (r->early && getsid(r->keeper) != r->keeper && poll(&end, 1, 1) == 0)
-        ;
+    while (r->early && getsid(r->keeper) != r->keeper)
+        if (poll(&end, 1, 1) > 0)
+            return false;
+    return true;
 }

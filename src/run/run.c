@@ -280,9 +280,10 @@ int32_t run_deliver(struct run *r, const struct plan *plan, const char *const *s
                     abx_error **err)
 {
     _err_ abx_error *why = NULL;
-
-    early_await(r);
-    int32_t code = deliver_plan(r->status_fd, r->lifeline_fd, &r->hold, plan, state_dirs, &why);
+    int32_t code =
+        early_await(r)
+            ? deliver_plan(r->status_fd, r->lifeline_fd, &r->hold, plan, state_dirs, &why)
+            : err_new(&why, ABX_E_SANDBOX, "start the launcher: it ended before it began");
 
     if (code == ABX_OK)
         return run_await_start(r, plan, err);

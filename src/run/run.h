@@ -172,9 +172,9 @@ void deliver_layers(char *text, size_t size, uint32_t layers);
 bool early_take(struct run *r, const struct run_request *q, bool cgroup, int *ret_lifeline);
 /*
  * Until the keeper has left our process group, which on a busy machine may still be to come:
- * whoever kills the group must not kill the one that removes the placeholders.
+ * whoever kills the group must not kill the one that removes the placeholders. False: it ended.
  */
-void early_await(const struct run *r);
+bool early_await(const struct run *r);
 
 /* ---- failure.c ---- */
 

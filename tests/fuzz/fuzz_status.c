@@ -91,7 +91,8 @@ static struct run *run_once(const abx_command *command)
     }
     violations_done(&run.violations);
     memset(run.watch.records, 0, sizeof run.watch.records);
-    run.started = run.failed = run.exited = false;
+    run.started = run.failed = false;
+    run.exited = false;
     return &run;
 }
 
