@@ -280,8 +280,8 @@ static bool keep_rest(abx_manager *m, const struct run_rest *rest)
     }
     m->rests[m->rest_count++] = *rest;
     struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = REST_EVENT };
-    if (rest->pidfd >=
-        0) /* else, and without anybody who dispatches, the next run's end reaps it */
+    /* Without one, and without anybody who dispatches, the next run's end reaps it. */
+    if (rest->pidfd >= 0)
         (void)epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, rest->pidfd, &event);
     return true;
 }

@@ -38,7 +38,7 @@ void tell_remains(const abx_manager *m, struct run *run)
     struct remains *remains = TAKE_PTR(run->remains);
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    const size_t count = remains && m->hooks.notice ? remains_look(remains, &arena, finds) : 0;
+    const size_t count = remains ? remains_look(remains, &arena, finds) : 0;
     for (size_t i = 0; i < MIN_OF(count, REMAINS_MAX); i++) {
         _buf_ struct buf text = { .limit = 65536 };
 

@@ -14,10 +14,10 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "probe/git.h"
 #include "probe/gitindex.h"
 #include "probe/remains_repo.h"
 
-#define MAX_REPOS   24u /* as many as are not read-only as a whole (git.h) */
 #define MAX_ENTRIES 300000u
 #define MAX_DEPTH   64u
 #define MAX_INDEX   ((size_t)128 << 20) /* of a million files */
@@ -31,8 +31,8 @@ struct remains_repo {
 
 struct remains {
     struct remains_before before;
-    const char *cwd; /* NULL: a bare repository that was there */
-    struct remains_repo repos[MAX_REPOS];
+    const char *cwd;                         /* NULL: a bare repository that was there */
+    struct remains_repo repos[GIT_MAX_HELD]; /* beyond that they are read-only as a whole */
     size_t repo_count;
     struct remains_known known[]; /* then the texts */
 };
@@ -75,7 +75,7 @@ static void put_repos(struct remains *r, const struct facts *facts, char *text)
         if (!f->top && str_eq(f->gitdir, facts->cwd))
             r->cwd = NULL;
         r->known[r->before.known_count++] = (struct remains_known){ f->dev, f->ino };
-        if (!f->gitdir || r->repo_count == MAX_REPOS)
+        if (!f->gitdir || r->repo_count == GIT_MAX_HELD)
             continue;
         r->repos[r->repo_count++] = (struct remains_repo){ put_text(&text, f->top),
                                                            put_text(&text, f->gitdir),
@@ -161,9 +161,9 @@ static void look_at_index(struct look *l, int dirfd, const char *name)
         add(l, REMAINS_UNREAD, path_join(l->arena, l->store, name), NULL);
         return;
     }
-    look_at_links(l, bytes.data ? bytes.data : "", bytes.len, 20);
-    look_at_links(l, bytes.data ? bytes.data : "", bytes.len,
-                  32); /* of the other kind nothing comes out */
+    const char *data = bytes.data ? bytes.data : "";
+    look_at_links(l, data, bytes.len, 20);
+    look_at_links(l, data, bytes.len, 32); /* of the other kind nothing comes out */
 }
 
 static bool has_exec(const char *text)

@@ -15,10 +15,8 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "probe/git.h"
 #include "probe/gitconfig.h"
-
-#define MAX_POINTER 16384
-#define MAX_CONFIG  ((size_t)1 << 20)
 
 /*
  * Keys that `git init`, `clone`, `submodule`, `remote` and `branch` write, and name no program. Not
@@ -74,7 +72,7 @@ static bool is_harmless(const struct gitconfig_entry *e)
 /* The directory that a small file names, behind a prefix; -1: none. */
 static int follow(int dirfd, const char *file, const char *prefix)
 {
-    _buf_ struct buf text = { .limit = MAX_POINTER };
+    _buf_ struct buf text = { .limit = GIT_MAX_POINTER };
 
     if (io_read_file(dirfd, file, &text) < 0 || !text.data || !str_has_prefix(text.data, prefix))
         return -1;
@@ -95,7 +93,7 @@ static bool is_tree(int gitdir, const char *value, const struct stat *tree)
 
 static const char *config_runs(int gitdir, int common, const struct stat *tree, struct arena *arena)
 {
-    _buf_ struct buf text = { .limit = MAX_CONFIG };
+    _buf_ struct buf text = { .limit = GIT_MAX_CONFIG };
     struct gitconfig parser;
     struct gitconfig_entry e;
     const int r = io_read_file(common, "config", &text);

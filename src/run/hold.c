@@ -450,8 +450,8 @@ static void repair_file(int registry, const char *name, bool crowded)
      */
     if (dir == -ENOENT || dir == -ESTALE || dir == -ENOTDIR || (empty && (crowded || is_old(&st))))
         (void)unlinkat(registry, name, 0);
-    (void)flock(file,
-                LOCK_UN); /* a process that the host forks just now has a copy, and the lock */
+    /* A process that the host forks just now has a copy, and the lock. */
+    (void)flock(file, LOCK_UN);
 }
 
 /* The registry's files, up to a number; how many there are. */
