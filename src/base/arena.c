@@ -144,6 +144,26 @@ char *arena_strdup(struct arena *a, const char *s)
     return arena_strndup(a, s, strlen(s));
 }
 
+char *arena_join(struct arena *a, const char *head, const char *between, const char *tail)
+{
+    const char *const parts[] = { head, between, tail };
+    size_t lengths[ARRAY_LEN(parts)], total = 1;
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        lengths[i] = strlen(parts[i]);
+        if (__builtin_add_overflow(total, lengths[i], &total))
+            return NULL;
+    }
+    char *text = arena_cut(a, total, 1), *end = text;
+    for (size_t i = 0; text && i < ARRAY_LEN(parts); i++) {
+        memcpy(end, parts[i], lengths[i]);
+        end += lengths[i];
+    }
+    if (text)
+        *end = '\0';
+    return text;
+}
+
 /* Straight into the newest block; a second time only where its room was too small. */
 static char *print_text(struct arena *a, const char *fmt, va_list args)
 {

@@ -31,6 +31,8 @@ void *arena_grow(struct arena *a, void *list, size_t count, size_t size, size_t 
                  size_t *room);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t len);
+/* The three texts as one: what arena_printf does with "%s%s%s", many times a run. */
+char *arena_join(struct arena *a, const char *head, const char *between, const char *tail);
 char *arena_printf(struct arena *a, const char *fmt, ...) ATTR_PRINTF(2, 3);
 
 #endif

@@ -125,7 +125,7 @@ char *path_clean(struct arena *a, const char *base, const char *path)
 char *path_join(struct arena *a, const char *dir, const char *name)
 {
     assert(path_is_clean(dir) && name[0] != '\0' && name[0] != '/');
-    return arena_printf(a, "%s/%s", dir[1] == '\0' ? "" : dir, name);
+    return arena_join(a, dir[1] == '\0' ? "" : dir, "/", name);
 }
 
 char *path_parent(struct arena *a, const char *path)

@@ -51,21 +51,15 @@ static long pass_out(struct launch *l, uint32_t kind, int *fds, long n)
     return r;
 }
 
-/* Where bwrap made the network, nobody has listened yet. Who has no proxy needs no listener: that
- * there could be none (a service's SocketBindDeny=) is nothing to him. */
+/* Who has no proxy needs no listener: that there could be none (a service's SocketBindDeny=) is
+ * nothing to him. */
 static long step_listeners(struct launch *l)
 {
     int fds[STATUS_MAX_FDS];
     long r = 0;
 
-    if (l->bwrapped && l->plan.proxied)
-        l->listening = listen_open(l->listeners, &l->listening_at);
-    l->object = l->listening_at;
     if (l->plan.proxied)
-        r = pass_out(l, STATUS_LISTENERS, l->listeners, l->listening);
-    else
-        while (l->listening > 0)
-            file_close(l->listeners[--l->listening]);
+        r = pass_out(l, STATUS_LISTENERS, fds, listen_open(l, fds));
     if (r >= 0 && l->plan.publishes)
         r = pass_out(l, STATUS_SOCKETS, fds, listen_sockets(l, fds));
     return r;

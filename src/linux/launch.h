@@ -54,10 +54,7 @@ struct launch {
     bool reads; /* they are served */
 
     int netns_helper;  /* its pid; 0: none (any more) */
-    long netns_result; /* what it leaves: a descriptor of the namespace, or -errno; */
-    int listeners[LISTENER_COUNT];
-    long listening; /* … how many listeners, or -errno … */
-    const char *listening_at;
+    long netns_result; /* what it leaves: a descriptor of the namespace, or -errno */
 
     int wrapper_fd;        /* the wrapper's program, or -1 */
     uint32_t wrapper_slot; /* where its slot lies in it */
@@ -85,8 +82,8 @@ long netns_loopback(struct launch *l);
 long netns_begin(struct launch *l); /* a helper makes the namespace … */
 long netns_join(struct launch *l);  /* … and pid 1 enters it */
 void netns_release_stack(void);
-/* The proxy's listeners on the loopback of the caller: how many, or -errno of the address. */
-long listen_open(int fds[LISTENER_COUNT], const char **ret_address);
+/* The proxy's listeners on the loopback of the caller: how many, or -errno. */
+long listen_open(struct launch *l, int fds[LISTENER_COUNT]);
 /* Sockets that are connected to nothing yet: how many, or -errno. */
 long listen_sockets(struct launch *l, int fds[2 * SOCKET_COUNT]);
 long view_prepare(struct launch *l);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proxy's listeners: made here, inside the new network namespace, by whoever makes that one
- * (netns.c), before it is known whether there is a proxy; accepted on by the proxy outside. A
- * socket stays in the namespace that it was made in, so the proxy's process needs no namespace of
- * the sandbox, and the sandbox no process, socket file or route of the proxy's.
+ * The proxy's listeners: made here, inside the new network namespace, accepted on by the proxy
+ * outside. A socket stays in the namespace that it was made in, so the proxy's process needs no
+ * namespace of the sandbox, and the sandbox no process, socket file or route of the proxy's.
  *
  * Two ports, because programs expect them (LISTEN_HTTP, LISTEN_SOCKS; each serves both
  * protocols), on 127.0.0.1 and, where the kernel has IPv6, on ::1: a program that tries the one
@@ -66,7 +65,7 @@ static long give_up(const int *fds, long count, long error)
     return error;
 }
 
-long listen_open(int fds[LISTENER_COUNT], const char **ret_address)
+long listen_open(struct launch *l, int fds[LISTENER_COUNT])
 {
     static const uint16_t ports[] = { LISTEN_HTTP, LISTEN_SOCKS };
     static const int families[] = { LISTEN_V4, LISTEN_V6 };
@@ -74,7 +73,7 @@ long listen_open(int fds[LISTENER_COUNT], const char **ret_address)
 
     for (unsigned f = 0; f < ARRAY_LEN(families); f++)
         for (unsigned p = 0; p < ARRAY_LEN(ports); p++) {
-            *ret_address = families[f] == LISTEN_V4 ? "127.0.0.1" : "::1";
+            l->object = families[f] == LISTEN_V4 ? "127.0.0.1" : "::1";
             long fd = open_one(families[f], ports[p]);
 
             if (families[f] == LISTEN_V6 && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL))

@@ -9,6 +9,7 @@
 #include "net/envvars.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -43,39 +44,51 @@ static bool is_needed(enum need need, const struct envvars_ports *p)
     }
 }
 
-static void put_url(struct buf *out, const struct envvars_ports *p, enum envvars_all all)
+/* What stands in braces in the table. */
+struct words {
+    char http[8], socks[8], url[40], all[40];
+    const char *connect;
+};
+
+static void make_url(char *url, size_t size, const struct envvars_ports *p, enum envvars_all all)
 {
     bool http = p->socks == 0 || (all == ENVVARS_HTTP && p->http != 0);
 
-    (void)buf_printf(out, "%s://127.0.0.1:%u",
-                     http                    ? "http"
-                     : all == ENVVARS_SOCKS5 ? "socks5"
-                                             : "socks5h",
-                     http ? p->http : p->socks);
+    (void)snprintf(url, size, "%s://127.0.0.1:%u",
+                   http                    ? "http"
+                   : all == ENVVARS_SOCKS5 ? "socks5"
+                                           : "socks5h",
+                   http ? p->http : p->socks);
 }
 
-static void put_word(struct buf *out, struct span word, const struct envvars_ports *p)
+static struct words make_words(const struct envvars_ports *p)
 {
-    if (span_eq(word, "http"))
-        (void)buf_printf(out, "%u", p->http);
-    else if (span_eq(word, "socks"))
-        (void)buf_printf(out, "%u", p->socks);
-    else if (span_eq(word, "url"))
-        put_url(out, p, ENVVARS_HTTP);
-    else if (span_eq(word, "all"))
-        put_url(out, p, p->all);
-    else
-        (void)buf_puts(out, p->connect);
+    struct words w = { .connect = p->connect };
+
+    (void)snprintf(w.http, sizeof w.http, "%u", p->http);
+    (void)snprintf(w.socks, sizeof w.socks, "%u", p->socks);
+    make_url(w.url, sizeof w.url, p, ENVVARS_HTTP);
+    make_url(w.all, sizeof w.all, p, p->all);
+    return w;
 }
 
-static void put_value(struct buf *out, const char *value, const struct envvars_ports *p)
+static void put_word(struct buf *out, struct span word, const struct words *w)
+{
+    (void)buf_puts(out, span_eq(word, "http")    ? w->http
+                        : span_eq(word, "socks") ? w->socks
+                        : span_eq(word, "url")   ? w->url
+                        : span_eq(word, "all")   ? w->all
+                                                 : w->connect);
+}
+
+static void put_value(struct buf *out, const char *value, const struct words *w)
 {
     struct span rest = { value, strlen(value) }, text, word;
 
     while (span_next(&rest, '{', &text)) {
         (void)buf_append(out, text.at, text.len);
         if (span_next(&rest, '}', &word))
-            put_word(out, word, p);
+            put_word(out, word, w);
     }
 }
 
@@ -92,6 +105,8 @@ static bool is_plain(const char *command)
 int envvars_make(const struct envvars_ports *ports, struct arena *arena, const char *const **ret)
 {
     const char **list = arena_alloc(arena, ARRAY_LEN(rows) + 1, sizeof *list);
+    const struct words words = make_words(ports);
+    _buf_ struct buf b = { .limit = VALUE_MAX };
     size_t n = 0;
 
     if (!list)
@@ -99,12 +114,11 @@ int envvars_make(const struct envvars_ports *ports, struct arena *arena, const c
     if (ports->connect && !is_plain(ports->connect))
         return -EINVAL;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        _buf_ struct buf b = { .limit = VALUE_MAX };
         if (!is_needed(rows[i].need, ports))
             continue;
-        (void)buf_printf(&b, "%s=", rows[i].name);
-        put_value(&b, rows[i].value, ports);
-        list[n] = b.failed ? NULL : arena_strndup(arena, b.data, b.len);
+        b.len = 0;
+        put_value(&b, rows[i].value, &words);
+        list[n] = b.failed ? NULL : arena_join(arena, rows[i].name, "=", b.len ? b.data : "");
         if (!list[n++])
             return -ENOMEM;
     }

@@ -272,7 +272,7 @@ int32_t env_compile(const struct policy *policy, const struct facts *facts,
             removed[result.removed_count++] = (struct env_removed){ v->name, v->removed };
         if (!v->value)
             continue;
-        env[result.env_count] = arena_printf(arena, "%s=%s", v->name, v->value);
+        env[result.env_count] = arena_join(arena, v->name, "=", v->value);
         if (!env[result.env_count++])
             return err_nomem(err);
         if (str_eq(v->name, "PATH"))

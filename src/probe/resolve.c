@@ -112,7 +112,7 @@ static int add_missing(struct resolver *s, const char *name)
 
 static int add_pin(struct resolver *s, const char *name, const struct stat *st)
 {
-    const char *path = arena_printf(s->arena, "%s/%s", s->path.len ? s->path.data : "", name);
+    const char *path = arena_join(s->arena, s->path.len ? s->path.data : "", "/", name);
 
     bool loose = faccessat(s->fd, ".", W_OK, AT_EACCESS) == 0;
 
@@ -140,7 +140,7 @@ static int follow_link(struct resolver *s, const char *name, const struct stat *
     if (n == (ssize_t)sizeof target - 1)
         return -ENAMETOOLONG;
     target[n] = '\0';
-    s->rest = arena_printf(s->arena, "%s/%s", target, s->rest);
+    s->rest = arena_join(s->arena, target, "/", s->rest);
     if (!s->rest)
         return -ENOMEM;
     if (target[0] != '/')

@@ -99,7 +99,7 @@ int32_t scan_add(struct scan *s, const struct policy_rule *rule, const struct re
         err_hint(s->err, "you may not enter it yourself, so it cannot be granted");
         return r;
     }
-    fact.why = arena_printf(s->arena, "%s %s", rule->source, rule->text);
+    fact.why = arena_join(s->arena, rule->source, " ", rule->text);
     return fact.why ? push_fact(s, fact) : err_nomem(s->err);
 }
 

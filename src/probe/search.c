@@ -79,7 +79,7 @@ static int32_t add_pattern_fact(struct scan *s, const struct policy_rule *rule, 
         s->patterns = grown;
         s->pattern_room = room;
     }
-    const char *why = arena_printf(s->arena, "%s %s", rule->source, rule->text);
+    const char *why = arena_join(s->arena, rule->source, " ", rule->text);
     s->patterns[s->pattern_count++] = (struct pattern_fact){ rule, why, start, pattern };
     return why ? ABX_OK : err_nomem(s->err);
 }

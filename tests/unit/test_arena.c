@@ -149,6 +149,24 @@ static void printf_makes_texts_of_any_length(void **state)
 }
 
 /* A text is tried in place first: whatever became of that, what comes next is zeroed and apart. */
+static void joined_texts_are_whole_or_not_there(void **state)
+{
+    _arena_ struct arena a;
+    char long_text[4096];
+
+    (void)state;
+    arena_init(&a, 8192);
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = '\0';
+    assert_string_equal(arena_join(&a, "/dir", "/", "name"), "/dir/name");
+    assert_string_equal(arena_join(&a, "", "", ""), "");
+    char *text = arena_join(&a, long_text, "=", "end"); /* more than is left of the first block */
+    assert_int_equal(strlen(text), sizeof long_text - 1 + 4);
+    assert_string_equal(text + sizeof long_text - 1, "=end");
+    assert_null(arena_join(&a, long_text, "", "")); /* beyond the limit */
+    assert_string_equal(arena_join(&a, "a", "b", "c"), "abc");
+}
+
 static void printf_at_every_distance_from_the_end_of_a_block(void **state)
 {
     (void)state;
@@ -215,6 +233,7 @@ int main(void)
         cmocka_unit_test(running_out_of_memory_gives_null_and_the_arena_lives_on),
         cmocka_unit_test(strings_are_copied_with_their_length),
         cmocka_unit_test(printf_makes_texts_of_any_length),
+        cmocka_unit_test(joined_texts_are_whole_or_not_there),
         cmocka_unit_test(printf_at_every_distance_from_the_end_of_a_block),
         cmocka_unit_test(a_large_piece_does_not_waste_the_block_in_use),
     };
