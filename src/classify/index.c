@@ -16,16 +16,15 @@
 
 #define INDEX_SLOTS 2048 /* a power of two, more than twice the names there are */
 
-/* One name in one table. */
-struct entry {
-    const char *name; /* not NUL-terminated */
-    size_t len;
+/* What one row of a table says about the names that it lists. */
+struct row {
+    const char *names; /* separated by a blank each */
     uint32_t traits;
     int rule; /* -1: none */
     const struct wrapper *wrapper;
     const struct writer *writer;
 };
-typedef void (*entry_fn)(void *user, const struct entry *e);
+typedef void (*row_fn)(void *user, const struct row *row);
 
 static const struct {
     uint32_t trait;
@@ -42,62 +41,35 @@ static const char *const flagged[] = {
 #undef COMMAND_FLAG
 };
 
-static void each_name(const char *names, struct entry e, entry_fn fn, void *user)
+static void each_row(row_fn fn, void *user)
 {
-    for (const char *at = names; *at;) {
-        for (e.name = at; *at && *at != ' '; at++)
-            ;
-        e.len = (size_t)(at - e.name);
-        fn(user, &e);
-        while (*at == ' ')
-            at++;
-    }
-}
-
-static void each_entry(entry_fn fn, void *user)
-{
-    const struct entry none = { .rule = -1 };
-    struct entry e = none;
-
-    e.traits = TRAIT_FLAGGED;
     for (size_t i = 0; i < ARRAY_LEN(flagged); i++)
-        each_name(flagged[i], e, fn, user);
-    for (size_t i = 0; i < ARRAY_LEN(traits); i++) {
-        e.traits = traits[i].trait;
-        each_name(traits[i].names, e, fn, user);
-    }
-    e = none;
-    for (size_t i = 0; i < RULE_COUNT; i++) {
-        e.rule = (int)i;
+        fn(user, &(struct row){ flagged[i], TRAIT_FLAGGED, -1, NULL, NULL });
+    for (size_t i = 0; i < ARRAY_LEN(traits); i++)
+        fn(user, &(struct row){ traits[i].names, traits[i].trait, -1, NULL, NULL });
+    for (size_t i = 0; i < RULE_COUNT; i++)
         if (strcmp(builtin_rules[i].commands, "*") != 0)
-            each_name(builtin_rules[i].commands, e, fn, user);
-    }
-    e = none;
-    for (size_t i = 0; i < wrapper_count; i++) {
-        e.wrapper = &wrappers[i];
-        each_name(wrappers[i].name, e, fn, user);
-    }
-    e = none;
-    for (size_t i = 0; i < writer_count; i++) {
-        e.writer = writer_at(i);
-        each_name(writer_names(e.writer), e, fn, user);
-    }
+            fn(user, &(struct row){ builtin_rules[i].commands, 0, (int)i, NULL, NULL });
+    for (size_t i = 0; i < wrapper_count; i++)
+        fn(user, &(struct row){ wrappers[i].name, 0, -1, &wrappers[i], NULL });
+    for (size_t i = 0; i < writer_count; i++)
+        fn(user, &(struct row){ writer_names(writer_at(i)), 0, -1, NULL, writer_at(i) });
 }
 
-static void add_entry(struct command *c, const struct entry *e)
+static void add_row(struct command *c, const struct row *row, const char *name, size_t len)
 {
-    c->name = e->name;
-    c->name_len = (uint32_t)e->len;
-    c->traits |= e->traits;
-    if (e->wrapper)
-        c->wrapper = e->wrapper;
-    if (e->writer)
-        c->writer = e->writer;
-    if (e->rule < 0)
+    c->name = name;
+    c->name_len = (uint32_t)len;
+    c->traits |= row->traits;
+    if (row->wrapper)
+        c->wrapper = row->wrapper;
+    if (row->writer)
+        c->writer = row->writer;
+    if (row->rule < 0)
         return;
     if (c->rule_count == COMMAND_MAX_RULES)
         abort(); /* a row too many in rules.def */
-    c->rules[c->rule_count++] = (uint8_t)e->rule;
+    c->rules[c->rule_count++] = (uint8_t)row->rule;
 }
 
 /* ---- without an index ---- */
@@ -108,19 +80,30 @@ struct search {
     struct command found;
 };
 
-static void search_entry(void *user, const struct entry *e)
+/* Where the name is one of the row's, or NULL. */
+static const char *find_name(const char *names, const char *name, size_t len)
+{
+    for (const char *at = names; (at = strstr(at, name)) != NULL; at += len)
+        if ((at == names || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+            return at;
+    return NULL;
+}
+
+static void search_row(void *user, const struct row *row)
 {
     struct search *s = user;
+    const char *at = find_name(row->names, s->name, s->len);
 
-    if (e->len == s->len && memcmp(e->name, s->name, e->len) == 0)
-        add_entry(&s->found, e);
+    if (at)
+        add_row(&s->found, row, at, s->len);
 }
 
 static const struct command *search(const char *name, struct arena *arena, bool *no_memory)
 {
     struct search s = { .name = name, .len = strlen(name) };
 
-    each_entry(search_entry, &s);
+    if (!strchr(name, ' ')) /* or it could be two of a row, and the blank between them */
+        each_row(search_row, &s);
     if (!s.found.name)
         return NULL;
     struct command *c = arena_alloc(arena, 1, sizeof(*c));
@@ -158,14 +141,19 @@ static struct command *find_slot(struct command *slots, const char *name, size_t
     }
 }
 
-static void index_entry(void *user, const struct entry *e)
+static void index_row(void *user, const struct row *row)
 {
     struct index *index = user;
-    struct command *c = find_slot(index->slots, e->name, e->len);
 
-    if (!c->name && ++index->count > INDEX_SLOTS / 2)
-        abort(); /* the tables have outgrown the index */
-    add_entry(c, e);
+    for (const char *at = row->names; *at; at += strspn(at, " ")) {
+        const size_t len = strcspn(at, " ");
+        struct command *c = find_slot(index->slots, at, len);
+
+        if (!c->name && ++index->count > INDEX_SLOTS / 2)
+            abort(); /* the tables have outgrown the index */
+        add_row(c, row, at, len);
+        at += len;
+    }
 }
 
 /* NULL: no memory, or too early. */
@@ -179,7 +167,7 @@ static struct command *find_index(struct lookup *l)
 
     if (!index.slots)
         return NULL;
-    each_entry(index_entry, &index);
+    each_row(index_row, &index);
     if (__atomic_compare_exchange_n(&l->slots, &there, index.slots, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         return index.slots;
