@@ -113,12 +113,13 @@ static void add_violation(struct net *n, struct net_run *r, const struct abx_vio
 /* No violation, but most clients of a tunnel show nothing but "502": somebody has to say why. */
 static void add_failure(struct net *n, struct net_run *r, const struct server_record *record)
 {
-    bool is_new = false;
+    bool is_new = false, silent = record->kind == REPLY_SILENT; /* not the same as no connection */
 
     (void)violations_add(&r->failures,
                          &(struct abx_violation){ .operation = VIOLATION_NETWORK,
                                                   .host = record->host,
-                                                  .port = record->port },
+                                                  .port = record->port,
+                                                  .rule = silent ? "silent" : NULL },
                          &is_new);
     if (is_new)
         add_news(n, ABX_NOTICE_INFO, record->text);

@@ -13,6 +13,7 @@
 #include "net/conn.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -58,6 +59,16 @@ static void task_run(struct loop_task *task)
     conn_run(CONTAINER_OF(task, struct conn, task));
 }
 
+/* The client sees an end without a reason, and nobody else that it was us. */
+static void tell_silence(const struct conn *c)
+{
+    char why[80];
+
+    (void)snprintf(why, sizeof why, "the proxy closed the connection after %lld s of silence",
+                   (long long)(c->server->limits.idle_ns / NSEC_PER_SEC));
+    conn_record(c, &(struct reply){ .kind = REPLY_SILENT, .detail = why });
+}
+
 /* Time is over; but for what only has to stay in motion, look when it last moved. */
 static void timer_expired(struct loop_timer *timer)
 {
@@ -78,6 +89,8 @@ static void timer_expired(struct loop_timer *timer)
             return;
         }
     }
+    if (c->state == CONN_TUNNEL && !judging && tunnel_awaits_answer(c))
+        tell_silence(c);
     conn_free(c);
 }
 

@@ -116,6 +116,9 @@ struct conn {
     struct exchange *exchange;
     struct relay *relay;
     struct peek *peek;
+    bool is_tls;    /* the tunnel */
+    uint64_t heard; /* what the server had said in it when the client last spoke */
+    unsigned turns; /* how often the client spoke in it after the server */
 };
 
 struct young { /* oldest first */
@@ -195,6 +198,8 @@ enum conn_step conn_tunnel_connected(struct conn *c);
 /* The client gets c->out first. judge: the TLS client's name has to be the target's. */
 enum conn_step conn_tunnel_start(struct conn *c, bool judge);
 enum conn_step conn_tunnel(struct conn *c);
+/* The client spoke last, as far as one can see that from outside. */
+bool tunnel_awaits_answer(const struct conn *c);
 void tunnel_free(struct conn *c);
 
 /* ---- questions.c ---- */

@@ -19,6 +19,9 @@
 
 #include "net/conn.h"
 
+/* What a TLS server says of its own accord after the handshake: two tickets of OpenSSL are 510. */
+#define TICKETS_MAX 576
+
 void tunnel_free(struct conn *c)
 {
     if (c->relay)
@@ -144,6 +147,7 @@ static enum conn_step end_peek(struct conn *c)
     relay_preload(c->relay, RELAY_CLIENT, p->bytes, p->len);
     c->relay->flows[RELAY_CLIENT].held = false;
     c->relay->flows[RELAY_CLIENT].readable = c->client_readable;
+    c->is_tls = p->len > 0 && p->hello.step != CLIENTHELLO_NOT_TLS;
     free(p);
     conn_deadline(c, c->server->limits.idle_ns);
     return CONN_GO_ON;
@@ -208,6 +212,22 @@ static enum conn_step peek_client(struct conn *c)
 
 /* ---- in between ---- */
 
+/* What the server said in the same moment, it said before it heard the client. */
+static void note_client(struct conn *c, uint64_t server_before)
+{
+    c->turns += c->turns == 0 || server_before != c->heard;
+    c->heard = c->relay->flows[RELAY_SERVER].total;
+}
+
+bool tunnel_awaits_answer(const struct conn *c)
+{
+    uint64_t said = c->relay->flows[RELAY_SERVER].total - c->heard;
+    /* The second turn ends a handshake and asks, which tickets only seem to answer. */
+    bool tickets = c->is_tls && c->turns == 2 && said <= TICKETS_MAX;
+
+    return c->turns > 0 && (said == 0 || tickets);
+}
+
 enum conn_step conn_tunnel(struct conn *c)
 {
     if (c->peek) {
@@ -216,9 +236,12 @@ enum conn_step conn_tunnel(struct conn *c)
         if (step != CONN_GO_ON || c->state != CONN_TUNNEL)
             return step;
     }
-    uint64_t before = relay_total(c->relay);
+    const struct relay_flow *flows = c->relay->flows;
+    uint64_t client = flows[RELAY_CLIENT].total, server = flows[RELAY_SERVER].total;
     enum relay_step step = relay_pump(c->relay);
-    if (relay_total(c->relay) != before)
+    if (flows[RELAY_CLIENT].total != client)
+        note_client(c, server);
+    if (relay_total(c->relay) != client + server)
         c->active = loop_now(c->server->loop);
     if (step == RELAY_MORE)
         loop_post(c->server->loop, &c->task);

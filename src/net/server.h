@@ -49,7 +49,7 @@ struct server_rules {
 enum server_outcome {
     SERVER_ALLOWED, /* a connection or a request was let through */
     SERVER_REFUSED, /* a violation */
-    SERVER_FAILED,  /* allowed, and did not come about */
+    SERVER_FAILED,  /* allowed, and did not come about, or was not answered */
 };
 
 struct server_record { /* texts live until the hook returns; none is NULL */

@@ -2,7 +2,8 @@
 /*
  * The server in this process. Two runs, one of which takes all that it can get of connections,
  * questions and look-ups: the other is served. What was answered, when nobody is to be asked any
- * more. A client that asks without a pause, and a name server that answers so.
+ * more. A client that asks without a pause, and a name server that answers so. Tunnels in which
+ * nothing moves any more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,13 +36,21 @@ static int target, dns;
 static uint16_t target_port, dns_port, ports[3];
 static unsigned asked[3];
 static uint32_t last_question;
+static unsigned silences;
+static char last_silence[256];
 
 /* ---- the server ---- */
 
 static void on_record(void *user, const struct server_record *record)
 {
     (void)user;
-    (void)record;
+    if (record->kind != REPLY_SILENT || record->outcome == SERVER_ALLOWED)
+        return;
+    assert_int_equal(record->outcome, SERVER_FAILED);
+    assert_string_equal(record->host, "127.0.0.1");
+    assert_int_equal(record->port, target_port);
+    (void)snprintf(last_silence, sizeof last_silence, "%s", record->text);
+    silences++;
 }
 
 static void on_ask(void *user, uint32_t question, uint32_t listener, const char *host,
@@ -92,14 +101,14 @@ static int silent_server(uint16_t *ret_port)
     return fd;
 }
 
-static int make(void **state)
+static int make_with(int64_t idle_ns)
 {
     static const char resolv[] = "nameserver 127.0.0.1\n", hosts[] = "127.0.0.1 A.test b.Test\n";
-    const struct server_limits limits = { .connections = LIMIT };
+    const struct server_limits limits = { .connections = LIMIT, .idle_ns = idle_ns };
     const struct server_hooks hooks = { .record = on_record, .ask = on_ask, .stopped = on_stopped };
 
-    (void)state;
     memset(asked, 0, sizeof asked);
+    silences = 0;
     target = echo_listen(QUEUE, &target_port);
     dns = silent_server(&dns_port);
     assert_int_equal(loop_new(&loop), 0);
@@ -110,6 +119,18 @@ static int make(void **state)
     add_run(MODEST);
     add_run(GREEDY); /* the newer one, which is served first */
     return 0;
+}
+
+static int make(void **state)
+{
+    (void)state;
+    return make_with(0);
+}
+
+static int make_impatient(void **state)
+{
+    (void)state;
+    return make_with(NSEC_PER_SEC);
 }
 
 static int unmake(void **state)
@@ -398,6 +419,110 @@ static void requests_may_come_without_a_pause(void **state)
     hang_up(fd);
 }
 
+/* ---- silence ---- */
+
+#define MOVES 6
+
+/* ClientHello without any extension, for a target that is an address. */
+static const char hello[] = "\x16\x03\x01\0\x2d\x01\0\0\x29\x03\x03"
+                            "................................\0\0\x02\x13\x01\x01\0";
+
+struct talk {
+    struct {
+        char who;  /* 'c', 's'; 'h': the client, its ClientHello */
+        int bytes; /* 0: none any more, it shuts its side */
+    } moves[MOVES];
+};
+
+/* What one end says reaches the other before the next move. */
+static void say(int from, int to, char who, int bytes)
+{
+    char text[1024] = "";
+    size_t len = who == 'h' ? sizeof hello - 1 : (size_t)bytes, got = 0;
+
+    memset(text, '.', sizeof text);
+    if (who == 'h')
+        memcpy(text, hello, len);
+    assert_int_equal(send(from, text, len, MSG_NOSIGNAL), len);
+    if (len == 0)
+        (void)shutdown(from, SHUT_WR);
+    for (unsigned i = 0; i < TURNS && got < len; i++) {
+        turn(1);
+        ssize_t n = recv(to, text, sizeof text, MSG_DONTWAIT);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    assert_int_equal(got, len);
+}
+
+static int begin_talk(const struct talk *talk, int *ret_client)
+{
+    int client = ask_for(MODEST, "127.0.0.1", target_port);
+
+    assert_non_null(strstr(hear(client), " 200 "));
+    int fd = accept4(target, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(fd >= 0);
+    for (unsigned i = 0; i < MOVES && talk->moves[i].who; i++)
+        if (talk->moves[i].who == 's')
+            say(fd, client, 's', talk->moves[i].bytes);
+        else
+            say(client, fd, talk->moves[i].who, talk->moves[i].bytes);
+    *ret_client = client;
+    return fd;
+}
+
+/* How many of them were told about, once the proxy has closed all. */
+static unsigned told_of(const struct talk *talks, size_t count)
+{
+    int fds[2 * LIMIT];
+
+    assert_true(count <= LIMIT); /* all at once */
+    for (size_t i = 0; i < count; i++)
+        fds[2 * i] = begin_talk(&talks[i], &fds[2 * i + 1]);
+    assert_int_equal(server_connections(server), count);
+    for (unsigned i = 0; i < TURNS && server_connections(server) > 0; i++)
+        turn(1);
+    assert_int_equal(server_connections(server), 0);
+    hang_up_all(fds, 2 * count);
+    return silences;
+}
+
+static void silence_is_told_where_the_client_waits_for_an_answer(void **state)
+{
+    static const struct talk talks[] = {
+        { { { 'c', 90 } } },
+        { { { 'c', 90 }, { 'c', 0 } } },
+        { { { 's', 9 }, { 'c', 90 } } },
+        { { { 'c', 90 }, { 's', 900 }, { 'c', 90 } } },
+        { { { 'h', 0 }, { 's', 900 }, { 'c', 80 }, { 's', 510 } } }, /* tickets */
+        { { { 'h', 0 }, { 's', 900 }, { 'c', 80 }, { 's', 510 }, { 'c', 90 } } },
+    };
+    char text[128];
+
+    (void)state;
+    assert_int_equal(told_of(talks, ARRAY_LEN(talks)), ARRAY_LEN(talks));
+    (void)snprintf(
+        text, sizeof text,
+        "127.0.0.1:%u did not answer: the proxy closed the connection after 1 s of silence",
+        target_port);
+    assert_string_equal(last_silence, text);
+}
+
+static void silence_after_the_server_spoke_is_not_told(void **state)
+{
+    static const struct talk talks[] = {
+        { { { 0 } } },
+        { { { 's', 9 } } },
+        { { { 'c', 90 }, { 's', 1 } } },
+        { { { 'c', 90 }, { 's', 9 }, { 'c', 90 }, { 's', 100 } } },
+        { { { 'h', 0 }, { 's', 900 } } },
+        { { { 'h', 0 }, { 's', 900 }, { 'c', 80 }, { 's', 510 }, { 's', 90 } } },
+        { { { 'h', 0 }, { 's', 900 }, { 'c', 80 }, { 's', 510 }, { 'c', 90 }, { 's', 90 } } },
+    };
+
+    (void)state;
+    assert_int_equal(told_of(talks, ARRAY_LEN(talks)), 0);
+}
+
 /* ---- a name server ---- */
 
 /* Both questions of one name: to each many answers with another number, then the right one. */
@@ -454,6 +579,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_answered_counts_as_long_as_somebody_may_be_asked,
                                         make, unmake),
         cmocka_unit_test_setup_teardown(requests_may_come_without_a_pause, make, unmake),
+        cmocka_unit_test_setup_teardown(silence_is_told_where_the_client_waits_for_an_answer,
+                                        make_impatient, unmake),
+        cmocka_unit_test_setup_teardown(silence_after_the_server_spoke_is_not_told, make_impatient,
+                                        unmake),
         cmocka_unit_test_setup_teardown(a_name_server_that_floods_has_its_turn_and_no_more, make,
                                         unmake),
     };
