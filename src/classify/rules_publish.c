@@ -11,7 +11,8 @@
 #define VALUES_SHORT "CRn"
 #define VALUES_LONG                                                                                \
     "prefix dir filter workspace registry cwd chdir stack repo hostname profile region project "   \
-    "endpoint-url output config token app resource-group subscription directory"
+    "endpoint-url output config token app resource-group subscription directory manifest-path "    \
+    "userconfig otp tag"
 
 static const struct publisher {
     const char *programs, *first, *second; /* second: "" is any */
@@ -25,6 +26,8 @@ static const struct publisher {
     { "pod", "trunk", "push delete deprecate add-owner" },
     { "goreleaser", "release publish", "" },
     { "terraform tofu terragrunt", "apply destroy import taint state force-unlock", "" },
+    { "terraform tofu terragrunt", "workspace", "delete" },
+    { "terragrunt", "run-all run", "apply destroy import taint state" },
     { "pulumi cdk sls serverless", "up destroy deploy remove refresh", "" },
     { "vercel netlify firebase fly flyctl eb wrangler railway surge eas",
       "deploy publish launch destroy remove rm delete promote rollback submit scale secrets", "" },
@@ -108,7 +111,9 @@ static bool aws_changes(const struct subject *s, const char *service, const char
     if (strcmp(service, "s3") == 0 && list_has("cp sync", operation) && only_fetches(s, 2, "s3://"))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
-        if (str_has_prefix(operation, looks[i]))
+        size_t len = strlen(looks[i]);
+
+        if (strncmp(operation, looks[i], len) == 0 && (!operation[len] || operation[len] == '-'))
             return false;
     }
     return true;
@@ -127,14 +132,17 @@ static bool python_publishes(const struct subject *s)
 
 MATCH(publish)
 {
-    const char *first = verb_of(s, 0, VALUES_SHORT, VALUES_LONG);
-    const char *second = verb_of(s, 1, VALUES_SHORT, VALUES_LONG);
+    bool terraform = list_has("terraform tofu terragrunt", s->name);
+    const char *letters = terraform ? "" : VALUES_SHORT; /* -chdir=main is one word, not letters */
+    size_t at = has_toolchain(s) ? 1 : 0;
+    const char *first = verb_of(s, at, letters, VALUES_LONG);
+    const char *second = verb_of(s, at + 1, letters, VALUES_LONG);
 
     if (list_has("python pypy py", s->name))
         return python_publishes(s);
     if (strcmp(s->name, "ansible-playbook") == 0)
         return !args_want_info(s) && !args_have(s, "--syntax-check --check --list-hosts");
-    if (list_has("terraform tofu terragrunt", s->name) && args_have(s, "list show"))
+    if (terraform && strcmp(first, "state") == 0 && list_has("list show", second))
         return false;
     if (args_want_info(s) || (strcmp(s->name, "goreleaser") == 0 && args_have(s, "--snapshot")))
         return false;

@@ -207,6 +207,15 @@ static bool output_is_used(const struct subject *s)
            list_has("echo printf find fd ls readlink realpath", s->name);
 }
 
+/* curl --cacert ca.pem, openssl x509 -in c.pem: certificates, which anybody may read. */
+static bool is_certificate(const struct subject *s, size_t i)
+{
+    if (i == 0 || !list_has("curl openssl", s->name))
+        return false;
+    return arg_is(s, i - 1, "--cacert -CAfile") ||
+           (arg_is(s, 0, "x509") && arg_is(s, i - 1, "-in"));
+}
+
 MATCH(credentials)
 {
     size_t first = 0, last = s->count;
@@ -233,7 +242,7 @@ MATCH(credentials)
     if (list_has("cp mv install ln", s->name)) /* the last is written, not read */
         last = s->count > 1 ? s->count - 1 : s->count;
     for (size_t i = first; i < last; i++) {
-        if (word_is_flag(&s->args[i]) && !strchr(s->args[i].text, '='))
+        if ((word_is_flag(&s->args[i]) && !strchr(s->args[i].text, '=')) || is_certificate(s, i))
             continue;
         if (word_is_secret(s, &s->args[i], sure && first == 0, copies))
             return true;
@@ -327,7 +336,8 @@ static bool is_injection(const char *name, size_t len, const char *value)
         return text_has_any(value, "-javaagent -agentlib -agentpath -XX:On");
     if (list_has_n(RUNNERS, name, len) || is_viewer(name, len))
         return !list_has(
-                   "cat less more true : false vi vim nvim nano emacs delta bat sccache sh bash",
+                   "cat less more true : false vi vim nvim nano emacs delta bat sccache sh bash "
+                   "rustc rustdoc none",
                    value) &&
                *value != '\0';
     if (list_has_n("NODE_OPTIONS", name, len))

@@ -20,7 +20,7 @@ MATCH(sudo)
 MATCH(su)
 {
     if (strcmp(s->name, "setpriv") == 0)
-        return !args_want_info(s) && !args_have(s, "--dump -d");
+        return !arg_is(s, 0, "--help -h --version -V --dump -d");
     return !(s->count == 1 && args_have(s, "--help --version -V -h"));
 }
 
@@ -38,12 +38,15 @@ MATCH(permission)
 
 MATCH(kill)
 {
-    return !args_have(s, "-l --list -L --table --help --version");
+    static const char looks[] = "-l --list -L --table --help --version";
+
+    /* Behind a process's number a flag is none any more. */
+    return strcmp(s->name, "kill") == 0 ? !arg_is(s, 0, looks) : !args_have(s, looks);
 }
 
 MATCH(escape)
 {
-    return !args_want_info(s);
+    return !arg_is(s, 0, "--help -h --version -V"); /* further on it is the command's */
 }
 
 MATCH(mounts)
@@ -57,7 +60,8 @@ MATCH(mounts)
 
 MATCH(system_install)
 {
-    const char *verb = verb_of(s, 0, "otacqCD", "option target-release config installroot root");
+    const char *verb = verb_of(s, 0, "otacqCD",
+                               "option target-release config installroot root setopt repo");
 
     if (list_has("winget choco", s->name))
         return list_has("install upgrade uninstall", verb);
@@ -115,14 +119,15 @@ static bool python_installs(const struct subject *s)
 MATCH(package_install)
 {
     const char *name = s->name;
-    const char *verb = verb_of(s, 0, "Cpn",
-                               "prefix dir filter workspace registry cwd directory "
-                               "project python manifest-path cache-dir proxy name");
+    const char *verb = verb_of(s, has_toolchain(s) ? 1 : 0, "Cpn",
+                               "prefix dir filter workspace registry cwd directory project python "
+                               "manifest-path cache-dir proxy name log userconfig");
 
     if (list_has("npm pnpm bun", name))
         return npm_installs(verb);
     if (strcmp(name, "yarn") == 0)
-        return list_has("install add up upgrade remove link", verb);
+        return list_has("install add up upgrade remove link", verb) ||
+               (!*verb && !args_want_info(s) && !args_have(s, "-v"));
     if (strcmp(name, "uv") == 0)
         return list_has("add remove sync", verb) ||
                (list_has("pip tool python", verb) &&
@@ -166,7 +171,9 @@ MATCH(settings)
 /* ---- containers and clusters ---- */
 
 #define DOCKER_SHORT "Hlc"
-#define DOCKER_LONG  "host log-level context config tlscacert tlscert tlskey connection url"
+#define DOCKER_LONG                                                                                \
+    "host log-level context config tlscacert tlscert tlskey connection url identity root runroot " \
+    "storage-driver tmpdir"
 
 static const char *docker_verb(const struct subject *s, size_t n)
 {
@@ -220,9 +227,12 @@ MATCH(docker_compose)
 
 MATCH(kubernetes)
 {
-    const char *verb = verb_of(s, 0, "nsv",
-                               "namespace context cluster kubeconfig user server token as as-group "
-                               "kube-context cache-dir request-timeout");
+    static const char values[] =
+        "namespace context cluster kubeconfig user server token as "
+        "as-group kube-context cache-dir request-timeout username password "
+        "client-key client-certificate certificate-authority "
+        "tls-server-name kube-apiserver registry-config";
+    const char *verb = verb_of(s, 0, "nsv", values);
 
     if (strchr(verb, WORD_HOLE))
         return true;
@@ -230,8 +240,10 @@ MATCH(kubernetes)
         return !args_want_info(s) && !arg_is(s, 0, "version info help");
     if (strcmp(s->name, "helm") == 0)
         return list_has("install upgrade uninstall delete rollback push", verb);
+    if (strcmp(verb, "rollout") == 0)
+        return !list_has("status history", verb_of(s, 1, "nsv", values));
     return list_has(
-        "exec run delete apply create edit patch scale rollout cp replace set label "
+        "exec run delete apply create edit patch scale cp replace set label "
         "annotate drain cordon uncordon taint expose autoscale attach debug port-forward "
         "proxy new-app login",
         verb);
@@ -483,7 +495,7 @@ MATCH(services)
     if (strcmp(s->name, "sc") == 0)
         return arg_is(s, 0, "start stop create delete config");
     if (strcmp(s->name, "systemd-run") == 0)
-        return !args_want_info(s);
+        return !arg_is(s, 0, "--help -h --version");
     return list_has("start stop restart reload", verb);
 }
 
@@ -498,6 +510,8 @@ MATCH(cron)
 
 static bool db_info(const struct subject *s)
 {
+    if (strcmp(s->name, "redis-cli") == 0) /* behind its command a flag is an argument */
+        return arg_is(s, 0, "--help --version -V");
     return args_have(s, "--help --version") || (s->count == 1 && word_is(&s->args[0], "-V"));
 }
 
@@ -508,9 +522,36 @@ MATCH(db_backup)
     return !db_info(s);
 }
 
+/* Nothing but verbs that ask how the server is, and flags, known ones, that say where it is. */
+static bool db_asks(const struct subject *s, const char *valued, const char *plain,
+                    const char *verbs)
+{
+    bool asks = false;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const char *text = s->args[i].text;
+        size_t len = text[0] == '-' && text[1] != '-' ? MIN_OF(s->args[i].len, 2) /* -uroot */
+                                                      : strcspn(text, "=");
+
+        if (list_has(valued, text))
+            i++;
+        else if (list_has(verbs, text))
+            asks = true;
+        else if (!list_has_n(valued, text, len) && !list_has_n(plain, text, len))
+            return false;
+    }
+    return asks;
+}
+
 MATCH(db_client)
 {
-    if (strcmp(s->name, "redis-cli") == 0 && s->count > 0 && args_have(s, "ping PING"))
+    if (strcmp(s->name, "redis-cli") == 0 &&
+        db_asks(s, "-h -p -s -a -u -n -t --user --pass", "--tls --no-auth-warning", "ping PING"))
+        return false;
+    if (strcmp(s->name, "mysqladmin") == 0 &&
+        db_asks(s, "-u -h -P -S --user --host --port --socket --protocol --connect-timeout",
+                "-p -s --password --silent",
+                "ping status extended-status processlist variables version"))
         return false;
     return !db_info(s);
 }
@@ -527,7 +568,7 @@ MATCH(background)
     if (strcmp(s->name, "tmux") == 0)
         return list_has("new-session new new-window neww", verb_of(s, 0, "LSf", ""));
     if (strcmp(s->name, "screen") == 0)
-        return s->count > 0 && !args_have(s, "-ls -list -v --version --help");
+        return s->count > 0 && !arg_is(s, 0, "-ls -list -v --version --help");
     if (strcmp(s->name, "setsid") == 0)
         return args_have_short(s, "f") || args_have_long(s, "fork");
     return !(s->count == 1 && args_have(s, "--help --version"));

@@ -262,6 +262,11 @@ const char *verb_of(const struct subject *s, size_t n, const char *short_values,
     return "";
 }
 
+bool has_toolchain(const struct subject *s)
+{
+    return strcmp(s->name, "cargo") == 0 && s->count > 0 && s->args[0].text[0] == '+';
+}
+
 const char *git_verb(const struct subject *s, const struct word **ret_rest, size_t *ret_count)
 {
     struct flags f;

@@ -99,6 +99,7 @@ bool flags_is_long(const struct flags *f, const char *name);
 /* The text of the n-th operand (from 0) behind the flags, or "". */
 const char *verb_of(const struct subject *s, size_t n, const char *short_values,
                     const char *long_values);
+bool has_toolchain(const struct subject *s); /* cargo +nightly build */
 /* git's own: skips -C dir, -c x=y and their kind. verb: the subcommand or "". */
 const char *git_verb(const struct subject *s, const struct word **ret_rest, size_t *ret_count);
 
