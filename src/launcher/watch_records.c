@@ -21,6 +21,7 @@ struct slot {
 struct recorder {
     bool busy; /* the lock */
     struct slot slots[SLOTS];
+    uint32_t repeated; /* slots that count more than one */
     uint64_t dropped;
     int64_t second; /* of the looks */
     uint32_t looks;
@@ -85,7 +86,7 @@ static bool count_record(struct recorder *r)
         if (s->id && s->hash != hash)
             continue;
         if (s->id) {
-            s->count++;
+            r->repeated += s->count++ == 1;
             return false;
         }
         if (!new_id(&r->message.id)) {
@@ -178,7 +179,7 @@ static void tell_counts(struct recorder *r)
     counts.kind = STATUS_COUNTS;
     counts.count = 0;
     counts.dropped = r->dropped;
-    for (uint32_t i = 0; i < SLOTS; i++) {
+    for (uint32_t i = 0; r->repeated && i < SLOTS; i++) {
         if (r->slots[i].count < 2)
             continue;
         counts.list[counts.count++] = (struct watch_count){ .id = r->slots[i].id,

@@ -5,6 +5,26 @@
  */
 #include "linux/sys.h"
 
+#if defined(__x86_64__)
+
+void *memcpy(void *to, const void *from, size_t len)
+{
+    void *at = to;
+
+    __asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(len) : : "memory");
+    return to;
+}
+
+void *memset(void *to, int byte, size_t len)
+{
+    void *at = to;
+
+    __asm__ volatile("rep stosb" : "+D"(at), "+c"(len) : "a"(byte) : "memory");
+    return to;
+}
+
+#else
+
 /* Keeps the compiler from turning a loop back into a call to the very function it is in. */
 #define NO_IDIOM() __asm__ volatile("" ::: "memory")
 
@@ -30,6 +50,8 @@ void *memset(void *to, int byte, size_t len)
     }
     return to;
 }
+
+#endif
 
 int memcmp(const void *a, const void *b, size_t len)
 {

@@ -3,8 +3,8 @@
  * Plan <-> bytes.
  *
  * code_plan() walks the fields once; struct coder says whether that means measuring, writing or
- * reading. Integers are little-endian 64-bit words in the image (size does not matter: an image
- * lives for a millisecond), strings are a length, the bytes and a NUL, padded to 8.
+ * reading. Integers are 64-bit words in the image, as this CPU has them (size does not matter: an
+ * image lives for a millisecond), strings are a length, the bytes and a NUL, padded to 8.
  *
  * Reading trusts nothing: a length beyond the image, a missing NUL, a count above its limit or an
  * enum out of range makes the whole image invalid. The reader is fuzzed (tests/fuzz/fuzz_plan.c).
@@ -30,12 +30,6 @@ struct coder {
     bool bad;
 };
 
-static void copy_bytes(uint8_t *to, const uint8_t *from, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        to[i] = from[i];
-}
-
 static bool coder_room(struct coder *c, size_t len)
 {
     if (!c->bad && (len > PLAN_MAX_BYTES || c->pos > PLAN_MAX_BYTES))
@@ -49,15 +43,10 @@ static void code_u64(struct coder *c, uint64_t *value)
 {
     if (!coder_room(c, 8))
         return;
-    if (c->mode == CODER_READ) {
-        uint64_t v = 0;
-        for (unsigned i = 0; i < 8; i++)
-            v |= (uint64_t)c->in[c->pos + i] << (8 * i);
-        *value = v;
-    } else if (c->mode == CODER_WRITE) {
-        for (unsigned i = 0; i < 8; i++)
-            c->out[c->pos + i] = (uint8_t)(*value >> (8 * i));
-    }
+    if (c->mode == CODER_READ)
+        __builtin_memcpy(value, c->in + c->pos, sizeof *value);
+    else if (c->mode == CODER_WRITE)
+        __builtin_memcpy(c->out + c->pos, value, sizeof *value);
     c->pos += 8;
 }
 
@@ -108,10 +97,9 @@ static void code_str(struct coder *c, const char **s)
     if (!coder_room(c, padded))
         return;
     if (c->mode == CODER_WRITE) {
-        for (size_t i = 0; i < padded; i++)
-            c->out[c->pos + i] = 0;
+        __builtin_memset(c->out + c->pos + padded - 8, 0, 8);
         if (*s && len)
-            copy_bytes(c->out + c->pos, (const uint8_t *)*s, (size_t)len);
+            __builtin_memcpy(c->out + c->pos, *s, (size_t)len);
     } else if (c->mode == CODER_READ) {
         const char *text = (const char *)c->in + c->pos;
         if (text[len] != '\0' || text_length(text) != len)
@@ -144,8 +132,7 @@ static void *code_array(struct coder *c, uint32_t *count, uint32_t limit, const 
         return NULL;
     }
     uint8_t *array = c->memory + c->memory_pos;
-    for (size_t i = 0; i < need; i++)
-        array[i] = 0;
+    __builtin_memset(array, 0, need);
     c->memory_pos += need;
     return array;
 }
