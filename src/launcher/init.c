@@ -122,7 +122,7 @@ static void on_watched(struct init *in, short events)
         if (watch_detach(in->notify_fd))
             in->notify_fd = -1;
     } else if (events) {
-        file_close(in->notify_fd); /* nothing that runs has the filter any more */
+        /* Nobody has the filter any more. Our end frees it, when the host has heard of all this. */
         in->notify_fd = -1;
     }
 }

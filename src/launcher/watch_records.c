@@ -31,6 +31,8 @@ struct recorder {
 struct recorder record_calls, record_reads;
 
 static uint32_t last_id; /* of both */
+/* Nothing was ever recorded; not zero, so that it lies in a page that is ours anyway. */
+static bool pristine = true;
 
 /* At the end pid 1 reads what a thread may still be writing; it lives as long as pid 1. */
 static void recorder_lock(struct recorder *r)
@@ -123,6 +125,7 @@ bool record_may_look(struct recorder *r)
 {
     struct __kernel_timespec t = { 0 };
 
+    __atomic_store_n(&pristine, false, __ATOMIC_RELAXED);
     (void)TRY2(__NR_clock_gettime, 6 /* CLOCK_MONOTONIC_COARSE */, &t);
     if (t.tv_sec != r->second)
         r->looks = 0;
@@ -135,6 +138,7 @@ bool record_may_look(struct recorder *r)
 
 void record_drop(struct recorder *r)
 {
+    __atomic_store_n(&pristine, false, __ATOMIC_RELAXED);
     r->dropped++;
 }
 
@@ -143,6 +147,7 @@ void record_tell(struct recorder *r, const struct notice *n, uint32_t flags, uin
 {
     struct watch_msg *m = &r->message;
 
+    __atomic_store_n(&pristine, false, __ATOMIC_RELAXED);
     m->kind = STATUS_VIOLATION;
     m->number = (uint32_t)n->number;
     m->flags = flags | (len > sizeof m->path ? WATCH_CUT : 0);
@@ -197,6 +202,8 @@ static void tell_counts(struct recorder *r)
 /* Nothing runs any more that could be told about. */
 void watch_end(void)
 {
+    if (__atomic_load_n(&pristine, __ATOMIC_RELAXED))
+        return;
     tell_counts(&record_calls);
     tell_counts(&record_reads);
 }
