@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agentbox learn: the command is run with everything watched, in the sandbox that it would get, and
- * again with what it lacked as long as it fails for want of that. The grants of one round count for
- * the next only; nothing is written but the proposal, to the standard output. Who ends the command
- * (Ctrl-C: a server, an agent) wants to see what was learned by then, and no further round.
+ * under --approve yes again with what it lacked as long as it fails for want of that. Nobody else
+ * may say so: a command that asks for ~/bin and fails would have it in the next round. The grants
+ * of one round count for the next only; nothing is written but the proposal, to the standard
+ * output. Who ends the command (Ctrl-C: a server, an agent) wants to see what was learned by then,
+ * and no further round.
  */
 #include <poll.h>
 #include <signal.h>
@@ -41,6 +43,8 @@ struct round {
     bool ran;     /* the command was started */
     bool ended;   /* by a signal to us, which was passed on */
     bool as_json; /* --json */
+    bool quiet;   /* -q */
+    bool granted; /* --approve yes: what was refused is granted in the next round */
 };
 
 static void wait_and_pass_on(abx_process *process, int signals, struct round *r)
@@ -117,8 +121,20 @@ static bool next_round(const struct cli_command *command, int argc, char **argv,
     if (r->code == 0)
         r->code = start_round(&o, command, signals, l, r);
     r->as_json = str_eq(o.format, "json");
+    r->quiet = o.quiet;
+    r->granted = o.approver.mode == APPROVE_YES;
     run_options_done(&o);
     return r->ran && r->new && !r->ended && r->code != 0 && r->code != EXIT_AGENTBOX;
+}
+
+static void say_how_to_go_on(const struct round *r)
+{
+    if (r->quiet)
+        return;
+    (void)fprintf(stderr,
+                  "agentbox: note: the command failed, and may lack more than that: put what you "
+                  "agree with into .agentbox.jsonc and learn again; or --approve yes: it is run "
+                  "again with all that it was refused\n");
 }
 
 static int learn(const struct cli_command *command, int argc, char **argv, struct lessons *l)
@@ -128,19 +144,22 @@ static int learn(const struct cli_command *command, int argc, char **argv, struc
     unsigned runs = 1;
     struct round r;
 
-    while (next_round(command, argc, argv, signals, l, &r) && runs < ROUNDS_MAX)
-        runs++;
+    bool more = next_round(command, argc, argv, signals, l, &r);
+    for (; more && r.granted && runs < ROUNDS_MAX; runs++)
+        more = next_round(command, argc, argv, signals, l, &r);
     if (runs == 1 && !r.ran)
         return r.code; /* nothing was learned, and the complaint says why */
+    if (more && !r.granted)
+        say_how_to_go_on(&r);
     return lessons_print(l, runs, r.as_json, stdout) ? r.code : EXIT_AGENTBOX;
 }
 
-/* What '~' means in a configuration; NULL: what the account says, which is not asked here. */
-static const char *find_home(void)
+/* What '~' leads to; NULL: what the account says, which is not asked here. */
+static char *find_home(void)
 {
     const char *home = getenv("HOME");
 
-    return home && home[0] == '/' ? home : NULL;
+    return home && home[0] == '/' ? realpath(home, NULL) : NULL;
 }
 
 CLI_COMMAND(learn)

@@ -2,8 +2,8 @@
 /*
  * From violations to grants. Only what no rule speaks about is granted: a rule that refuses was
  * meant, so what it protects becomes a remark, and so do grants that are too broad to be proposed
- * (the home, a top directory) and names that a configuration file cannot hold. Three or more paths
- * in one directory become that directory; what lies below another grant goes.
+ * (the home, a top directory), dot files of the home and names that a configuration cannot hold.
+ * Three or more paths in one directory become that directory; what lies below another grant goes.
  *
  * Names come from inside the sandbox. They stand in JSON strings and in comments of one line, where
  * the library's escaped text is used.
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -77,6 +78,16 @@ static bool is_writable_text(const char *path)
     return true;
 }
 
+/* ~/.bashrc, ~/.gitconfig, ... */
+static bool is_dot_file(const struct lessons *l, const char *path)
+{
+    const char *name = l->home && is_beneath(path, l->home) ? path + strlen(l->home) : "";
+    struct stat st;
+
+    return str_has_prefix(name, "/.") && !strchr(name + 1, '/') &&
+           !(stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
 /* Why a path is not proposed; NULL: it may be. */
 static const char *path_objection(const struct lessons *l, const abx_violation *v)
 {
@@ -91,6 +102,8 @@ static const char *path_objection(const struct lessons *l, const abx_violation *
         return "a grant would be too broad";
     if (access(path, F_OK) < 0 && errno == ENOENT)
         return "it has to be made first";
+    if (is_dot_file(l, path))
+        return "programs of the host obey it when they start";
     if (!is_writable_text(path))
         return "its name is a pattern, or cannot be written in a file";
     return NULL;
@@ -142,14 +155,28 @@ bool lessons_add(struct lessons *l, const abx_result *result, size_t *ret_new)
 
 /* ---- collapsing ---- */
 
+/* Everybody's in a home: its configurations are among those of programs that start others. */
+static bool is_shared(const struct lessons *l, const char *path, size_t len)
+{
+    static const char *const names[] = { "/.cache", "/.config", "/.local", "/.local/share",
+                                         "/.local/state" };
+    size_t home = l->home ? strlen(l->home) : 0;
+
+    for (size_t i = 0; home && i < ARRAY_LEN(names); i++)
+        if (len > home && strncmp(path, l->home, home) == 0 &&
+            str_is(path + home, len - home, names[i]))
+            return true;
+    return false;
+}
+
 /* The directory of a path that may stand for all in it; its length, 0: none may. */
 static size_t directory_of(const struct lessons *l, const char *path)
 {
     const char *slash = strrchr(path, '/');
     size_t len = slash ? (size_t)(slash - path) : 0;
 
-    /* Not a top directory, not the home or what is above it. */
-    if (len == 0 || !memchr(path + 1, '/', len - 1) ||
+    /* Not a top directory, not the home, what is above it or everybody's in it. */
+    if (len == 0 || !memchr(path + 1, '/', len - 1) || is_shared(l, path, len) ||
         (l->home && strncmp(l->home, path, len) == 0 &&
          (l->home[len] == '\0' || l->home[len] == '/')))
         return 0;
@@ -342,4 +369,5 @@ void lessons_done(struct lessons *l)
     }
     free(l->list);
     free(l->cwd);
+    free(l->home);
 }

@@ -15,8 +15,8 @@ struct lesson {
 struct lessons {
     struct lesson *list;
     size_t count, capacity;
-    const char *home; /* the caller's; may be NULL */
-    char *cwd;        /* the command's, canonical, allocated; may be NULL */
+    char *home; /* the caller's */
+    char *cwd;  /* the command's; both canonical, allocated, or NULL */
 };
 
 /* Takes what a result says. *ret_new: how many grants were not known before. False: no memory. */

@@ -157,6 +157,38 @@ PY
     accept "$X/proposed"
 }
 
+@test "what a command was refused it gets in no further round, unless --approve yes says so" {
+    : >"$O/f"
+    own "$O"
+    cd "$W"
+    run "${AS[@]}" "$BOX" learn -c 'echo >>rounds; echo x >>../o/f; exit 1' 3>&-
+    [ "$status" -eq 1 ]
+    [ "$(wc -l <rounds)" -eq 1 ]
+    [ ! -s "$O/f" ]
+    [[ $output == *"--approve yes: it is run again"*"What 1 run needed"*"\"$O/f\""* ]]
+    run "${AS[@]}" "$BOX" learn -q -c 'echo x >>../o/f; exit 1' 3>&-
+    [[ $output == *"\"$O/f\""* && $output != *"--approve"* && ! -s $O/f ]]
+    learn -c 'echo >>rounds; echo x >>../o/f; exit 1' >"$X/proposed" || :
+    [ "$(wc -l <rounds)" -eq 3 ]
+    [ -s "$O/f" ]
+}
+
+@test "what the host's programs obey is a remark, and files beside each other open no folder of everybody's" {
+    local home link=$T/home-by-another-name
+    ln -s "$H" "$link"
+    mkdir -p "$H/.config" "$H/.tool"
+    touch "$H"/.bashrc "$H"/.gitconfig "$H"/.profile "$H"/.config/{a,b,c} "$H/.tool/x"
+    : >"$X/out"
+    own "$H" "$link"
+    for home in "$H" "$link"; do
+        (AS+=(env HOME="$home") && learn --env HOME="$home" -c 'cd && for f in .bashrc .gitconfig .profile .tool/x .config/a .config/b .config/c; do
+            echo x >>$f; done; exit 1') >"$X/proposed" || :
+        expect "$(grants "$X/proposed")" "$(printf '%s\n' '~/.config/a' '~/.config/b' '~/.config/c' '~/.tool/x')"
+        grep -A1 "^  //   file-write $H/.bashrc: " "$X/proposed" | grep -q "obey it when they start"
+    done
+    [ ! -s "$H/.bashrc" ]
+}
+
 @test "--dry-run shows the plan and runs nothing, least of all what needs an approval" {
     cd "$W"
     run "${AS[@]}" "$BOX" learn --dry-run -c 'kill -0 $$; echo >ran' 3>&-

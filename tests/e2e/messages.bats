@@ -325,7 +325,7 @@ WORDS
     [ -z "$ABX_SANITIZED" ] || skip "sanitizers: their run-time cannot start inside"
     mkdir "$HOME/d"
     life_as user
-    run --separate-stderr program learn --json -c 'echo x >>~/d/f && exit; echo x >.mcp.json; exit 1'
+    run --separate-stderr program learn --approve yes --json -c 'echo x >>~/d/f && exit; echo x >.mcp.json; exit 1'
     python3 - "$output" <<'END'
 import json, sys
 said = json.loads(sys.argv[1])
