@@ -59,6 +59,7 @@ struct abx_manager {
     int epoll_fd;    /* of all processes, and of the network */
     struct net *net; /* made with the first filtered run, under lock; stays */
     int log_fd;      /* abx_hooks.log_file, or -1 */
+    char *log_path;  /* its canonical name, or NULL */
 
     pthread_mutex_t lock;
     pthread_cond_t idle; /* an active run ended */
@@ -253,8 +254,9 @@ const struct config_file *config_project(const abx_config *config); /* the proje
 /* skip: LAYERS_SKIP. call may be NULL. */
 int32_t config_merge(const abx_config *config, const struct settings *call, uint32_t skip,
                      struct arena *arena, struct layers *ret, abx_error **err);
-int32_t config_policy(const abx_config *config, const struct layers *layers, struct arena *arena,
-                      const struct policy **ret, abx_error **err);
+/* log: a file that no command changes, whatever the layers say, or NULL. */
+int32_t config_policy(const abx_config *config, const struct layers *layers, const char *log,
+                      struct arena *arena, const struct policy **ret, abx_error **err);
 
 /* A value as people may see it: of variables the names only. In the arena; NULL: no memory. */
 const char *entry_shown(const struct settings_entry *entry, struct arena *arena);

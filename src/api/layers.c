@@ -81,15 +81,16 @@ int32_t config_merge(const abx_config *config, const struct settings *call, uint
     return layers_merge(list, ARRAY_LEN(list), skip, arena, ret, err);
 }
 
-int32_t config_policy(const abx_config *config, const struct layers *layers, struct arena *arena,
-                      const struct policy **ret, abx_error **err)
+int32_t config_policy(const abx_config *config, const struct layers *layers, const char *log,
+                      struct arena *arena, const struct policy **ret, abx_error **err)
 {
-    const char *guards[CONFIGFILES_COUNT + 1] = { NULL };
+    const char *guards[CONFIGFILES_COUNT + 2] = { NULL };
     size_t n = 0;
 
     for (size_t i = 0; i < config->file_count; i++)
         if (config->files[i].directory)
             guards[n++] = config->files[i].path;
+    guards[n] = log;
     return policy_build_layers(layers, guards, arena, ret, err);
 }
 

@@ -103,7 +103,7 @@ static int32_t take_config(const abx_config *config, abx_config **ret, abx_error
     if (code == ABX_OK)
         code = config_merge(copy, NULL, 0, &arena, &layers, err);
     if (code == ABX_OK)
-        code = config_policy(copy, &layers, &arena, &policy, err);
+        code = config_policy(copy, &layers, NULL, &arena, &policy, err);
     if (code == ABX_OK && rules_are_set(copy->settings)) /* else with the first command */
         code = rules_build(copy, &layers, &copy->rules, &copy->rules_withheld, err);
     if (code != ABX_OK) {
@@ -137,7 +137,11 @@ static int32_t manager_init(abx_manager *m, const abx_config *config, abx_error 
     m->image.helper_dir = m->helper_dir;
     const char *log = m->hooks.log_file;
     m->hooks.log_file = NULL; /* the caller's text; the file is open from now on */
-    return log ? log_open(log, &m->log_fd, err) : ABX_OK;
+    code = log ? log_open(log, &m->log_fd, err) : ABX_OK;
+    m->log_path = log && code == ABX_OK ? realpath(log, NULL) : NULL;
+    if (log && code == ABX_OK && !m->log_path)
+        code = err_sys(err, ABX_E_IO, -errno, "find the log '%s'", log);
+    return code;
 }
 
 static int32_t copy_hooks(abx_hooks *to, const abx_hooks *from, abx_error **err)
@@ -579,6 +583,7 @@ void abx_manager_free(abx_manager *m)
     config_unref(m->config);
     free(m->helper_dir);
     free(m->program);
+    free(m->log_path);
     if (m->hooks.user_free)
         m->hooks.user_free(m->hooks.user);
     (void)pthread_cond_destroy(&m->idle);

@@ -60,7 +60,7 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     c->config = manager_config(m);
     code = config_merge(c->config, c->settings, 0, &c->arena, &c->layers, err);
     if (code == ABX_OK)
-        code = config_policy(c->config, &c->layers, &c->arena, &c->policy, err);
+        code = config_policy(c->config, &c->layers, m->log_path, &c->arena, &c->policy, err);
     if (code == ABX_OK)
         code = command_choose_backend(c, err);
     if (code == ABX_OK)

@@ -248,7 +248,7 @@ int32_t abx_config_presets(const abx_config *config, const char *cwd, const char
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     int32_t r = config_merge(config, NULL, 0, &arena, &layers, err);
     if (r == ABX_OK)
-        r = config_policy(config, &layers, &arena, &policy, err);
+        r = config_policy(config, &layers, NULL, &arena, &policy, err);
     if (r == ABX_OK)
         r = scan_facts(policy, cwd, &arena, &facts, err);
     if (r != ABX_OK)

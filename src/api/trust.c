@@ -30,7 +30,7 @@ static int32_t make_side(const abx_config *config, const struct settings *call, 
     int32_t r = plan ? config_merge(config, call, skip, arena, &ret->layers, err) : err_nomem(err);
 
     if (r == ABX_OK)
-        r = config_policy(config, &ret->layers, arena, &ret->context.policy, err);
+        r = config_policy(config, &ret->layers, NULL, arena, &ret->context.policy, err);
     if (r == ABX_OK)
         r = scan_facts(ret->context.policy, cwd, arena, &ret->context.facts, err);
     if (r == ABX_OK)

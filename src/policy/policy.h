@@ -103,7 +103,7 @@ struct policy {
 
 /*
  * guards: absolute paths, NULL-terminated or NULL, that stay read-only whatever the layers say (the
- * configuration's own files).
+ * configuration's own files, a log).
  */
 int32_t policy_build_layers(const struct layers *layers, const char *const *guards,
                             struct arena *arena, const struct policy **ret, abx_error **err);

@@ -294,6 +294,23 @@ assert b["cwd"] == sys.argv[2]' "$O/f" "$W"
     [ ! -e "$H/else" ]
 }
 
+@test "a command changes no log that is kept of it, wherever that lies" {
+    mkdir -p "$W/logs [1]*"
+    own "$W"
+    local log
+    for log in "$W/mine" "$W/logs [1]*/mine"; do
+        box --log "$log" -- "$PAYLOAD" write "$O/f" x || :
+        [ "$(wc -l <"$log")" -eq 1 ]
+        # shellcheck disable=SC2016 # for the shell inside
+        box --log "$log" --rw "$log" --env L="$log" -c 'for i in "echo forged >>\"$L\"" ": >\"$L\"" "rm -f \"$L\"" "mv \"$L\" other" "mv \"${L%/*}\" other"; do
+            (eval "$i"); done; echo >new' 2>"$X/err" || :
+        [ -e "$W/new" ]
+        [ "$(head -n 1 "$log" | cut -c1-8)" = '{"run":"' ]
+        not grep -q forged "$log"
+        [ "$(grep -c "\"path\":\"$O/f\"" "$log")" -eq 1 ]
+    done
+}
+
 @test "without HOME the log is in the home of the account, where it is looked for with HOME" {
     need_root "needs a user database of its own"
     local id=0
