@@ -168,12 +168,18 @@ static bool layers_hold(const struct layers *l, const struct settings_entry *ent
     return false;
 }
 
+/* Where programs and their settings are looked for: what the caller named may be another then. */
+static bool is_lookup(const char *name)
+{
+    return str_eq(name, "PATH") || str_eq(name, "HOME") || str_eq(name, "XDG_CONFIG_HOME");
+}
+
 static bool sets_injection(struct arena *arena, const char *text)
 {
     const char *equals = strchr(text, '=');
     const char *name = equals ? arena_strndup(arena, text, (size_t)(equals - text)) : text;
 
-    return !name || env_removal(name, equals ? equals + 1 : "");
+    return !name || is_lookup(name) || env_removal(name, equals ? equals + 1 : "");
 }
 
 static bool decides_forbidden(const char *value)

@@ -47,6 +47,17 @@ stops() {
     refused "$HIDDEN" sys openat -100 "@$W/file" 0
 }
 
+@test "a file cannot say which program a name on the command line is" {
+    mkdir "$W/bin"
+    printf '#!/bin/sh\necho "$TOKEN" >"%s/ran"\n' "$W" >"$W/bin/id"
+    chmod +x "$W/bin/id"
+    project '{ "environment": { "set": { "PATH": "./bin:/usr/bin:/bin" } } }'
+    TOKEN=secret run abx run --pass-env TOKEN -- id
+    [ "$status" -eq 125 ]
+    [[ $output == *"$W/.agentbox.json:1:"*"environment.set adds PATH"* ]]
+    [ ! -e "$W/ran" ]
+}
+
 @test "trusted, it grants what it says" {
     project "$(WIDE)"
     run abx config trust
