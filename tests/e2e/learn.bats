@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2016,SC2154,SC2317
+# shellcheck disable=SC2016,SC2088,SC2154,SC2317
 # learn on small projects of three kinds: what it proposes is valid, enough, and no more than needed.
 
 load ../lib/filtered
