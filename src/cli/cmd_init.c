@@ -21,7 +21,8 @@
 #include "cli/init_options.h"
 #include "cli/run_options.h"
 
-#define ANSWER_MAX 4096
+#define ANSWER_MAX   4096
+#define PROJECT_FILE ".agentbox.jsonc"
 #define NOT_TRUSTED                                                                                \
     ".agentbox.jsonc is written, but not trusted; once that is mended, type there: agentbox "      \
     "config trust"
@@ -255,16 +256,55 @@ static void write_text(struct buf *b, const struct init *i)
     (void)buf_puts(b, "}\n");
 }
 
-static int trust(const char *cwd)
+/* What was read says what we wrote: a run that is going on could have put another in its place. */
+static int32_t check_written(const abx_config *config, const char *text, bool *ret, abx_error **err)
+{
+    abx_config *own = NULL;
+    char *is = NULL, *wanted = NULL;
+    int32_t code = abx_config_new(&own, err);
+
+    if (code == ABX_OK)
+        code = abx_config_parse(own, PROJECT_FILE, text, strlen(text), "jsonc", err);
+    if (code == ABX_OK)
+        code = abx_config_dump(own, "json", &wanted, err);
+    if (code == ABX_OK)
+        code = abx_config_dump(config, "json", &is, err);
+    *ret = code == ABX_OK && str_eq(is, wanted);
+    abx_free(is);
+    abx_free(wanted);
+    abx_config_free(own);
+    return code;
+}
+
+static int trust_file(const char *cwd, const char *text)
 {
     abx_config *config = NULL;
     abx_error *err = NULL;
+    bool same = false;
+    int32_t code = abx_config_new(&config, &err);
+
+    if (code == ABX_OK)
+        code = abx_config_load_layers(config, cwd, PROJECT_FILE, ABX_LOAD_FILE_ONLY, &err);
+    if (code == ABX_OK)
+        code = check_written(config, text, &same, &err);
+    if (code == ABX_OK && same)
+        code = abx_config_trust(config, &err);
+    abx_config_free(config);
+    if (code != ABX_OK)
+        return cli_fail(err);
+    return same ? 0
+                : cli_misuse("look at it; does a run go on there?",
+                             "trust " PROJECT_FILE ": it does not say any more what was written");
+}
+
+/* All files are looked at first: what is wrong in another one stops every run here. */
+static int trust(const char *cwd, const char *text)
+{
+    abx_config *config = NULL;
     int code = load_config(cwd, NULL, false, &config);
 
-    if (code == 0 && abx_config_trust(config, &err) != ABX_OK)
-        code = cli_fail(err);
     abx_config_free(config);
-    return code;
+    return code == 0 ? trust_file(cwd, text) : code;
 }
 
 /* What to type now, from here: where the project is elsewhere, or its file has another name. */
@@ -302,7 +342,7 @@ static int finish(const struct init *i)
     int code = config_write_new(i->cwd, i->output, b.data, "init", &name);
     if (code != 0)
         return code;
-    code = i->output ? 0 : trust(i->cwd);
+    code = i->output ? 0 : trust(i->cwd, b.data);
     if (code != 0) {
         cli_notice(NULL, ABX_NOTICE_WARNING, "init", NOT_TRUSTED);
         cli_flush_notices();

@@ -146,3 +146,27 @@ assert values == ["a\"b", "}//x", "\\d"], values'
     done <"$X/next"
     [ -e "$W/my project/made" ]
 }
+
+@test "a file that somebody puts in the place of init's, before it is trusted, is not trusted" {
+    mkdir "$W/sub"
+    own "$W"
+    run as_who timeout 300 python3 - "$BOX" "$W/sub" 3>&- <<'END'
+import os, subprocess, sys
+box, project = sys.argv[1:]
+target, evil = project + "/.agentbox.jsonc", project + "/evil"
+for _ in range(150):
+    with open(evil, "w") as f:
+        f.write('{ "filesystem": { "rw": ["/"] } }')
+    words = [box, "init", "-C", project, "--agent", "none", "--allow", "none", "--exclude", "none"]
+    init = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not os.path.exists(target):
+        pass
+    os.rename(evil, target)
+    init.wait()
+    show = subprocess.run([box, "config", "show", "-C", project], capture_output=True, text=True)
+    assert "# project  trusted" not in show.stdout, show.stdout
+    os.remove(target)
+END
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
