@@ -28,6 +28,7 @@
 #define WCONTINUED_FLAG     8
 #define RUSAGE_CHILDREN_WHO (-1)
 #define REAP_BATCH          64
+#define REAP_REST           1024
 
 struct init {
     const struct launch *l;
@@ -39,10 +40,15 @@ struct init {
     int status;  /* of the command */
 };
 
+static bool kills_at_once(const struct init *in)
+{
+    return (in->l->plan.layers & LAYER_BIT(LAYER_PIDNS)) || in->l->enclosed;
+}
+
 static void kill_all(struct init *in)
 {
     in->killed = true;
-    if ((in->l->plan.layers & LAYER_BIT(LAYER_PIDNS)) || in->l->enclosed)
+    if (kills_at_once(in))
         (void)TRY2(__NR_kill, -1, SIGKILL); /* all of the run but ourselves, at one stroke */
     else
         /* -1 would be every process of the user; a group that was reaped may be another's. */
@@ -101,18 +107,25 @@ static bool reap(struct init *in)
     return pid == -ECHILD;
 }
 
-/* What is left when the command has ended: killed, and waited for until there is none. */
+/*
+ * What is left when the command has ended: killed, and waited for until there is none. To kill all
+ * takes the longer the more there are, the dead among them: many are reaped in between, where none
+ * can have come since.
+ */
 static void reap_rest(struct init *in)
 {
+    const int most = kills_at_once(in) ? REAP_REST : 1;
     int status;
     long pid;
 
     do {
         kill_all(in);
         pid = TRY4(__NR_wait4, -1, &status, 0, 0);
-        if (pid > 0)
+        for (int i = 1; pid > 0; i++) {
             on_child(in, (int)pid, status);
-    } while (pid > 0 || pid == -EINTR);
+            pid = i < most ? TRY4(__NR_wait4, -1, &status, SYS_WNOHANG, 0) : 0;
+        }
+    } while (pid == 0 || pid == -EINTR);
 }
 
 static void on_watched(struct init *in, short events)

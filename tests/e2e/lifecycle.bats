@@ -203,6 +203,25 @@ PY
     [ "$status" -eq 1 ]
 }
 
+# To kill all takes longer the more there are, and the dead count.
+@test "thousands of children that nobody waits for do not put off the time limit" {
+    local start took
+    status=0
+    start=$(date +%s%N)
+    box --pids 12000 --timeout 4s -- /usr/bin/python3 -c '
+import os, time
+try:
+    while os.fork():
+        pass
+    os._exit(0)
+except OSError:
+    time.sleep(60)' || status=$?
+    took=$((($(date +%s%N) - start) / 1000000))
+    echo "took $took ms"
+    [ "$status" -eq 124 ]
+    [ "$took" -lt 10000 ]
+}
+
 @test "input comes from a pipe, a file, nothing at all" {
     [ "$(printf 'one\ntwo\n' | box -- cat)" = "$(printf 'one\ntwo')" ]
     echo from-file >"$O/in"
