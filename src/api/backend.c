@@ -25,10 +25,12 @@
 #include "run/cgroup.h"
 #include "run/probe.h"
 
-static int32_t refuse(abx_command *c, const char *what, const char *hint, abx_error **err)
+static int32_t refuse(abx_command *c, uint32_t shortfall, const char *what, const char *hint,
+                      abx_error **err)
 {
     int32_t r = command_cannot(c, "inside another sandbox", what, err);
 
+    c->shortfalls |= UINT32_C(1) << shortfall;
     if (r != ABX_OK)
         err_hint(err, "%s; or start the outer one with --set allowNestedNamespaces=true", hint);
     return r;
@@ -45,7 +47,8 @@ static int32_t check_commands(abx_command *c, abx_error **err)
             continue;
         (void)snprintf(text, sizeof text, "'%.64s' cannot be covered by '%.128s'", rule->name,
                        rule->text);
-        r = refuse(c, text, "the outer sandbox's rules for commands hold; leave it out", err);
+        r = refuse(c, SHORTFALL_COMMANDS, text,
+                   "the outer sandbox's rules for commands hold; leave it out", err);
     }
     return r;
 }
@@ -55,7 +58,7 @@ static int32_t check_network(abx_command *c, abx_error **err)
 {
     if (c->policy->network != NETWORK_FILTERED || !c->layers.last[KEY_ALLOWED_DOMAINS])
         return ABX_OK;
-    return refuse(c, "hosts cannot be chosen anew: there is no network at all",
+    return refuse(c, SHORTFALL_HOSTS, "hosts cannot be chosen anew: there is no network at all",
                   "use --network allowed to have what the outer one allows, or blocked", err);
 }
 
@@ -64,8 +67,15 @@ static int32_t check_sockets(abx_command *c, abx_error **err)
 {
     if (!c->policy->named_count || c->policy->unix_sockets)
         return ABX_OK;
-    return refuse(c, "single sockets cannot be let in", "leave --unix-socket and --docker out",
-                  err);
+    return refuse(c, SHORTFALL_NAMED, "single sockets cannot be let in",
+                  "leave --unix-socket and --docker out", err);
+}
+
+static int32_t check_ports(abx_command *c, abx_error **err)
+{
+    if (!c->policy->port_count)
+        return ABX_OK;
+    return refuse(c, SHORTFALL_PORTS, "no port can be published", "leave -p out", err);
 }
 
 /* What Landlock alone would not keep of this command's policy, in words. */
@@ -170,7 +180,9 @@ int32_t command_choose_backend(abx_command *c, abx_error **err)
     int32_t r = check_commands(c, err);
     if (r == ABX_OK)
         r = check_network(c, err);
-    return r == ABX_OK ? check_sockets(c, err) : r;
+    if (r == ABX_OK)
+        r = check_sockets(c, err);
+    return r == ABX_OK ? check_ports(c, err) : r;
 }
 
 int32_t command_finish_plan(abx_command *c, struct plan *plan, struct arena *arena, abx_error **err)

@@ -198,6 +198,15 @@ static void tell_offline(const abx_command *c, struct run *run)
                    "notifications, without which hosts cannot be chosen");
 }
 
+/* Without a network of its own nothing can be published; that it has none was said and accepted. */
+static void drop_ports(abx_command *c, struct net_ports *ports)
+{
+    if (ports->count == 0 || (c->plan->layers & LAYER_BIT(LAYER_NETNS)))
+        return;
+    net_ports_close(ports);
+    c->shortfalls |= UINT32_C(1) << SHORTFALL_PORTS;
+}
+
 /* A run may last for hours; what it was made from is not needed any more. */
 static void forget_plan(abx_command *c, struct run *run)
 {
@@ -239,6 +248,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
 
         code = attempt(c, run, capture, cwd_fd, &arena, &why);
         if (code == ABX_OK) {
+            drop_ports(c, &ports);
             code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
             command_tell_bwrap(c);
             forget_plan(c, run);

@@ -186,6 +186,20 @@ socket.socket(socket.AF_UNIX).connect('$S/stream')"
     grep -q '"hosts"' "$X/result"
 }
 
+@test "ports that cannot be published are a gap: the command runs, and nobody waits at them" {
+    local port=$((20000 + RANDOM % 10000))
+    bare
+    run box -p "$port" --result "$X/result" -- sh -c 'sleep 0.5; echo ran >sub/ran; exit 7'
+    echo "$output"
+    [ "$status" -eq 7 ]
+    [ "$(cat "$W/sub/ran")" = ran ]
+    grep -q '"ports"' "$X/result"
+    start_box -p "$port" -- sh -c ': >sub/up; sleep 60'
+    wait_for test -e "$W/sub/up"
+    wait_for not bash -c "exec 4<>/dev/tcp/127.0.0.1/$port"
+    kill -0 "$BOX_PID"
+}
+
 @test "processes of the host can neither be signalled, traced nor looked into" {
     bare
     victim

@@ -154,7 +154,7 @@ levels() {
 }
 
 @test "what an inner run cannot do is refused, or named under warn" {
-    for option in '--cmd git=@git' '--set network.mode=filtered --set network.allowedDomains=x.org'; do
+    for option in '--cmd git=@git' '--set network.mode=filtered --set network.allowedDomains=x.org' "-p $((20000 + RANDOM % 10000))"; do
         run levels 'touch ran' '' "$option"
         echo "$option: $output"
         [ "$status" -eq 125 ]
@@ -165,6 +165,14 @@ levels() {
     run box "${ROOM[@]}" -- "$BOX" run "${ROOM[@]}" --set fallbackPolicy=warn --cmd git=@git -- true
     [ "$status" -eq 0 ]
     [[ "$output" == *"'git' cannot be covered by '@git'"* ]]
+    local gap
+    for option in '--cmd git=@git commands' '--allow-domain x.org hosts' "-p $((20000 + RANDOM % 10000)) ports"; do
+        gap=${option##* }
+        run levels 'exit 7' '' "--set fallbackPolicy=warn --result result.json ${option% *}"
+        echo "$option: $output"
+        [ "$status" -eq 7 ]
+        grep -q '"sandboxed":false.*"gaps":\["'"$gap"'"\]' "$W/result.json"
+    done
 }
 
 @test "doctor, plan, why and inside answer for the place where they are asked" {
