@@ -200,6 +200,17 @@ socket.socket(socket.AF_UNIX).connect('$S/stream')"
     kill -0 "$BOX_PID"
 }
 
+@test "message queues of the host cannot be removed, and none are left there" {
+    local name=abx-${FIX##*.} made
+    bare
+    made=$(as_who "$PAYLOAD" sys mq_open "@$name" 0102 0666 0)
+    [ "$made" = ok ] || skip "mqueue: $made"
+    run attempt sys mq_unlink "@$name"
+    run attempt sys mq_open "@$name-left" 0102 0600 0
+    [ "$(as_who "$PAYLOAD" sys mq_unlink "@$name")" = ok ]
+    [ "$(as_who "$PAYLOAD" sys mq_unlink "@$name-left")" = ENOENT ]
+}
+
 @test "processes of the host can neither be signalled, traced nor looked into" {
     bare
     victim
