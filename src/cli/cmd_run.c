@@ -39,9 +39,9 @@ struct session {
     struct network_asker *network;
     struct output output;
     abx_result *result; /* once it has ended */
+    bool told_to_stop;
 };
 
-/* This program stops as its command did; returns when somebody continues it. */
 static void stop_self(struct session *s)
 {
     sigset_t stop;
@@ -55,11 +55,25 @@ static void stop_self(struct session *s)
     (void)sigprocmask(SIG_BLOCK, &stop, NULL);
     if (s->terminal)
         terminal_enter(s->terminal);
+}
+
+/*
+ * This program stops as its command did, if it was told to or a terminal is there where that is
+ * seen; returns when somebody continues it. Elsewhere a command that stops itself goes on: its time
+ * limit would not bring us back, and whoever waits for us would wait for ever.
+ */
+static void on_stopped(struct session *s)
+{
+    if (s->terminal || s->told_to_stop)
+        stop_self(s);
+    s->told_to_stop = false;
     (void)abx_process_signal(s->process, SIGCONT, NULL);
 }
 
 static void on_signal(struct session *s, int number)
 {
+    if (number == SIGTSTP || number == SIGCONT)
+        s->told_to_stop = number == SIGTSTP;
     if (s->terminal && (number == SIGWINCH || number == SIGCONT))
         terminal_resize(s->terminal);
     else
@@ -150,7 +164,7 @@ static int32_t wait_end(struct session *s, abx_result **ret, abx_error **err)
         }
         bool stopped = abx_process_stopped(s->process) != 0;
         if (stopped && !was_stopped) {
-            stop_self(s);
+            on_stopped(s);
             was_stopped = true;
             continue;
         }

@@ -138,6 +138,18 @@ field() {
     grep -q 'time is up' "$O/err"
 }
 
+# timeout(1) makes a group of its own below somebody of the same session: there a stop is one.
+@test "a command that stops itself does not stop who waits for it" {
+    run setsid -w bash -c 'timeout -s KILL 20 "$@"; echo "status $?"' - "${AS[@]}" "$AGENTBOX" run --approve yes \
+        --timeout 1s -- sh -c 'while :; do kill -STOP $$; done'
+    echo "$output"
+    [[ $output == *"status 124" ]]
+    run setsid -w bash -c 'timeout -s KILL 20 "$@"; echo "status $?"' - "${AS[@]}" "$AGENTBOX" run --approve yes \
+        -- sh -c 'kill -TSTP $$; exit 5'
+    echo "$output"
+    [[ $output == *"status 5" ]]
+}
+
 @test "a command that ends in time is not touched by its time limit" {
     status=0
     box --timeout 20s -- sh -c 'exit 9' || status=$?
