@@ -33,7 +33,7 @@ static long try_mounts(struct launch *l)
         r = mountapi_close_view();
     if (r < 0)
         return r;
-    long fd = mountapi_tmpfs("64k", "0755", MOUNT_ATTR_NOSUID);
+    long fd = mountapi_tmpfs(65536, "0755", MOUNT_ATTR_NOSUID);
     long target = fd < 0 ? fd : file_open_path("/dev");
     return target < 0 ? target : mountapi_attach((int)fd, (int)target);
 }

@@ -16,7 +16,7 @@
 #include "linux/launch.h"
 
 /* Only pid 1 writes it: at most PLAN_MAX_WRAPS copies of the wrapper, and little else. */
-#define SOURCE_BYTES "32m"
+#define SOURCE_BYTES ((uint64_t)32 << 20)
 #define DEV_LEN      (sizeof "/dev/" - 1) /* the name in it follows */
 
 static const char *const dev_paths[DEV_NODE_COUNT] = { "/dev/null",   "/dev/zero",    "/dev/full",
@@ -131,10 +131,7 @@ static long new_devpts(void)
 
 static long mount_shm(int dev, uint64_t bytes)
 {
-    char size[32] = "";
-
-    text_append_u64(size, sizeof size, bytes);
-    long tree = mountapi_tmpfs(size, "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    long tree = mountapi_tmpfs(bytes, "1777", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     return tree < 0 ? tree : mountapi_attach_at((int)tree, dev, "shm");
 }
 

@@ -156,7 +156,7 @@ long notify_read(const struct notice *n, uint64_t address, void *to, size_t size
 #define LAUNCH_FD_CWD     (LAUNCH_FD_MASKS + MASK_KINDS) /* the last one */
 
 /* Mount helpers (linux/mountapi.c). Descriptors or -errno. */
-long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr);
+long mountapi_tmpfs(uint64_t bytes, const char *mode, uint64_t attr);
 long mountapi_clone(int fd);                      /* a detached copy of the mount tree at fd */
 long mountapi_clone_at(int fd, const char *name); /* … of one entry below fd, without submounts */
 long mountapi_set(int fd, uint64_t set, bool recursive);

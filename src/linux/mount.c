@@ -373,12 +373,11 @@ static long make_cover(struct view *v, uint32_t i)
         r = tree < 0 ? tree : mountapi_set((int)tree, MOUNT_ATTR_NODEV, false);
         return r < 0 ? r : tree;
     }
-    text_append_u64(text, sizeof text, op->size);
     for (int shift = 9; shift >= 0; shift -= 3) {
         char digit[2] = { (char)('0' + (op->mode >> shift & 7)), '\0' };
         text_append(mode, sizeof mode, digit);
     }
-    return mountapi_tmpfs(text, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    return mountapi_tmpfs(op->size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
 static long apply_cover(struct view *v, uint32_t i)

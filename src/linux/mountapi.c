@@ -9,15 +9,27 @@
 #include "linux/launch.h"
 
 #define MS_PRIVATE_PROPAGATION (1u << 18)
+#define BYTES_PER_ENTRY        2048 /* half a page: files have one, directories and links none */
+#define ENTRIES_LEAST          1024
 
-long mountapi_tmpfs(const char *size, const char *mode, uint64_t attr)
+static long set_number(long fs, const char *key, uint64_t value)
+{
+    char text[24] = "";
+
+    text_append_u64(text, sizeof text, value);
+    return SYS5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, key, text, 0);
+}
+
+long mountapi_tmpfs(uint64_t bytes, const char *mode, uint64_t attr)
 {
     long fs = SYS2(__NR_fsopen, "tmpfs", FSOPEN_CLOEXEC);
 
     if (fs < 0)
         return fs;
 
-    long r = SYS5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, "size", size, 0);
+    long r = set_number(fs, "size", bytes);
+    if (r >= 0) /* empty ones are the kernel's memory, too */
+        r = set_number(fs, "nr_inodes", bytes / BYTES_PER_ENTRY + ENTRIES_LEAST);
     if (r >= 0)
         r = SYS5(__NR_fsconfig, fs, FSCONFIG_SET_STRING, "mode", mode, 0);
     if (r >= 0)

@@ -180,6 +180,16 @@ more" ]
     [ "$(inside 'stat -c %u made')" = "$(stat -c %u "$W/made")" ]
 }
 
+@test "/tmp and /dev/shm have room for a number of files that goes with their size" {
+    run inside "stat -f -c '%b %S %c' /tmp /dev/shm"
+    [ "$status" -eq 0 ]
+    while read -r blocks size entries; do
+        echo "$blocks blocks of $size, $entries entries"
+        ((entries <= blocks * size / 2048 + 1024 && entries >= blocks))
+    done <<<"$output"
+    [ "${#lines[@]}" -eq 2 ]
+}
+
 @test "/tmp is its own and gone afterwards" {
     local mark=abx-${FIX##*.}-$BATS_TEST_NUMBER
     echo host >"/tmp/$mark"
