@@ -52,13 +52,11 @@ struct words {
 
 static void make_url(char *url, size_t size, const struct envvars_ports *p, enum envvars_all all)
 {
-    bool http = p->socks == 0 || (all == ENVVARS_HTTP && p->http != 0);
+    const bool http = p->socks == 0 || (all == ENVVARS_HTTP && p->http != 0);
+    const char *scheme = http ? "http" : all == ENVVARS_SOCKS5 ? "socks5" : "socks5h";
+    const unsigned port = http ? p->http : p->socks;
 
-    (void)snprintf(url, size, "%s://127.0.0.1:%u",
-                   http                    ? "http"
-                   : all == ENVVARS_SOCKS5 ? "socks5"
-                                           : "socks5h",
-                   http ? p->http : p->socks);
+    (void)snprintf(url, size, "%s://127.0.0.1:%u", scheme, port);
 }
 
 static struct words make_words(const struct envvars_ports *p)
