@@ -313,8 +313,8 @@ typedef struct abx_hooks {
     abx_classify_fn classify;               /* or NULL */
     abx_approval_lookup_fn approval_lookup; /* both or none; not with ABX_KEEP_APPROVALS */
     abx_approval_store_fn approval_store;
-    const char *log_file; /* violations are appended here as JSON lines; no command may write it */
-    const char *program;  /* agentbox, for the network proxy; NULL: the installed one */
+    const char *log_file;   /* gets violations as JSON lines; no command writes it; NULL: none */
+    const char *program;    /* agentbox, for the network proxy; NULL: the installed one */
     abx_network_fn network; /* NULL: what no rule mentions is refused */
 } abx_hooks;
 

@@ -232,7 +232,7 @@ int config_refuse_second(int dir, const char *command)
     if (!project_has_file(dir, &there))
         return 0;
     (void)snprintf(hint, sizeof hint, "edit it; agentbox %s -o - prints a new one", command);
-    return cli_misuse(hint, "write .agentbox.jsonc: there is a %s already", there);
+    return cli_misuse(hint, "write " PROJECT_FILE ": there is a %s already", there);
 }
 
 static int write_at(int dir, const char *name, const char *text)
@@ -276,7 +276,7 @@ int config_check_directory(const char *cwd)
 int config_write_new(const char *cwd, const char *output, const char *text, const char *command,
                      const char **ret_name)
 {
-    const char *name = output ? output : ".agentbox.jsonc";
+    const char *name = output ? output : PROJECT_FILE;
     int dir = cwd ? config_open_directory(cwd) : AT_FDCWD;
 
     if (cwd && dir < 0)

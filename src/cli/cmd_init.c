@@ -21,11 +21,10 @@
 #include "cli/init_options.h"
 #include "cli/run_options.h"
 
-#define ANSWER_MAX   4096
-#define PROJECT_FILE ".agentbox.jsonc"
+#define ANSWER_MAX 4096
 #define NOT_TRUSTED                                                                                \
-    ".agentbox.jsonc is written, but not trusted; once that is mended, type there: agentbox "      \
-    "config trust"
+    PROJECT_FILE " is written, but not trusted; once that is mended, type there: agentbox "        \
+                 "config trust"
 
 enum {
     OPTION_AGENT,
@@ -46,7 +45,7 @@ const struct opt_spec init_options[INIT_OPTION_COUNT] = {
     { OPTION_YES, 'y', "yes", NULL, "Take what was found for what is not given." },
     { OPTION_CWD, 'C', "cwd", "DIR", "The project's directory." },
     { OPTION_OUTPUT, 'o', "output", "FILE",
-      "Where to write (.agentbox.jsonc); - is standard output." },
+      "Where to write (" PROJECT_FILE "); - is standard output." },
     { OPTION_JSON, 0, "json", NULL, "Print JSON: the file, and whether it is trusted." },
     { OPTION_HELP, 'h', "help", NULL, "This text." },
 };

@@ -131,10 +131,11 @@ static void say_how_to_go_on(const struct round *r)
 {
     if (r->quiet)
         return;
-    (void)fprintf(stderr,
-                  "agentbox: note: the command failed, and may lack more than that: put what you "
-                  "agree with into .agentbox.jsonc and learn again; or --approve yes: it is run "
-                  "again with all that it was refused\n");
+    cli_notice(NULL, ABX_NOTICE_INFO, "learn",
+               "the command failed, and may lack more than that: put what you agree with into "
+               ".agentbox.jsonc and learn again; or --approve yes: it is run again with all that "
+               "it was refused");
+    cli_flush_notices();
 }
 
 static int learn(const struct cli_command *command, int argc, char **argv, struct lessons *l)

@@ -9,13 +9,15 @@
 #define CONFIG_OPTION_COUNT 7
 extern const struct opt_spec config_options[CONFIG_OPTION_COUNT];
 
+#define PROJECT_FILE ".agentbox.jsonc" /* what is written where nobody names another */
+
 /*
  * Complains if the directory has a project's file already; `command` (as in "config init") is named
  * as the one that prints another. 0, or an exit code.
  */
 int config_refuse_second(int dir, const char *command);
 /*
- * Writes a project's file that is not there yet: output, or .agentbox.jsonc (NULL). ret_name: what
+ * Writes a project's file that is not there yet: output, or PROJECT_FILE (NULL). ret_name: what
  * it is called. 0, or an exit code after the complaint.
  */
 int config_write_new(const char *cwd, const char *output, const char *text, const char *command,

@@ -21,7 +21,6 @@ struct slot {
 struct recorder {
     bool busy; /* the lock */
     struct slot slots[SLOTS];
-    uint32_t repeated; /* slots that count more than one */
     uint64_t dropped;
     int64_t second; /* of the looks */
     uint32_t looks;
@@ -31,7 +30,10 @@ struct recorder {
 struct recorder record_calls, record_reads;
 
 static uint32_t last_id; /* of both */
-/* Nothing was ever recorded; not zero, so that it lies in a page that is ours anyway. */
+/*
+ * Nothing was ever looked at: the tables are not touched at the end either. Not zero, so that it
+ * lies in a page that is ours anyway.
+ */
 static bool pristine = true;
 
 /* At the end pid 1 reads what a thread may still be writing; it lives as long as pid 1. */
@@ -88,7 +90,7 @@ static bool count_record(struct recorder *r)
         if (s->id && s->hash != hash)
             continue;
         if (s->id) {
-            r->repeated += s->count++ == 1;
+            s->count++;
             return false;
         }
         if (!new_id(&r->message.id)) {
@@ -147,7 +149,6 @@ void record_tell(struct recorder *r, const struct notice *n, uint32_t flags, uin
 {
     struct watch_msg *m = &r->message;
 
-    __atomic_store_n(&pristine, false, __ATOMIC_RELAXED);
     m->kind = STATUS_VIOLATION;
     m->number = (uint32_t)n->number;
     m->flags = flags | (len > sizeof m->path ? WATCH_CUT : 0);
@@ -184,7 +185,7 @@ static void tell_counts(struct recorder *r)
     counts.kind = STATUS_COUNTS;
     counts.count = 0;
     counts.dropped = r->dropped;
-    for (uint32_t i = 0; r->repeated && i < SLOTS; i++) {
+    for (uint32_t i = 0; i < SLOTS; i++) {
         if (r->slots[i].count < 2)
             continue;
         counts.list[counts.count++] = (struct watch_count){ .id = r->slots[i].id,
