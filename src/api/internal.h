@@ -67,6 +67,7 @@ struct abx_manager {
     struct run_rest *rests; /* launchers on their way out, to be reaped */
     size_t rest_count, rest_capacity;
     abx_process *processes; /* all handles, finished ones too */
+    struct kept *kept;      /* of the last run's plan (api/kept.h), or NULL */
     /* approve.c */
     struct pending *pending;           /* keys that somebody is asking about */
     abx_question *questions;           /* that a callback is looking at */

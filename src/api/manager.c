@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "api/judge.h"
+#include "api/kept.h"
 #include "api/net.h"
 #include "api/process.h"
 #include "base/fd.h"
@@ -568,6 +569,7 @@ void abx_manager_free(abx_manager *m)
         reap_rests(m, true);
     }
     free(m->rests);
+    kept_release(m->kept);
     free(m->session);
     while (m->processes) { /* handles may outlive us; their runs are over */
         abx_process *p = m->processes;

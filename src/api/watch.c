@@ -14,12 +14,15 @@
 
 #include "api/explain.h"
 #include "api/internal.h"
+#include "api/kept.h"
 #include "base/str.h"
 #include "plan/watch.h"
 
 struct explainer {
-    struct arena own;  /* what is kept of the plan, once the command runs */
-    struct arena plan; /* the command's, where there was no memory for that */
+    struct arena own;  /* until the command runs: the plan's view */
+    struct kept *kept; /* from then on: what is kept of the plan */
+    struct arena plan; /* or all of it, where there was no memory for that */
+    char *program, *cwd;
     abx_manager *manager;
     struct explain_context context;
 };
@@ -28,8 +31,11 @@ static void free_explainer(void *user)
 {
     struct explainer *e = user;
 
+    kept_release(e->kept);
     arena_done(&e->own);
     arena_done(&e->plan);
+    free(e->program);
+    free(e->cwd);
     free(e);
 }
 
@@ -287,20 +293,16 @@ void command_keep_plan(abx_command *c, struct run *run)
         run->watch = (struct run_watch){ .level = run->watch.level };
         return;
     }
-    _arena_ struct arena kept = { 0 };
-    struct explain_context context;
-    arena_init(&kept, ARENA_DEFAULT_LIMIT);
-    const char *program = arena_strdup(&kept, run->watch.program);
-    const char *cwd = arena_strdup(&kept, run->watch.cwd);
-    if (!program || !cwd || !explain_keep(&e->context, &kept, &context)) {
+    e->program = strdup(run->watch.program);
+    e->cwd = strdup(run->watch.cwd);
+    e->kept = e->program && e->cwd ? kept_plan(e->manager, &e->context) : NULL;
+    if (!e->kept) {
         e->plan = c->arena;
         c->arena = (struct arena){ 0 };
         return;
     }
-    e->context = context;
-    run->watch.program = program;
-    run->watch.cwd = cwd;
+    e->context = *kept_context(e->kept);
+    run->watch.program = e->program;
+    run->watch.cwd = e->cwd;
     arena_done(&e->own);
-    e->own = kept;
-    kept = (struct arena){ 0 };
 }

@@ -224,13 +224,9 @@ static int supervise(struct init *in)
     return exit_code_of(in->status);
 }
 
-/* What set-up needed of the stack, which lies below this frame, and the stacks of others. */
 static void release_stacks(void)
 {
-    const size_t reach = 65536, page = 4096;
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)(page - 1);
-
-    (void)TRY3(__NR_madvise, here - page - reach, reach, SYS_MADV_DONTNEED);
+    stack_leave();
     command_release_stack();
     netns_release_stack();
 }

@@ -151,12 +151,14 @@ static void end_strays(const struct plan *p)
     } while (pid > 0 || pid == -EINTR);
 }
 
-int keeper_run(struct launch *l, const char *cgroup)
+int keeper_run(struct launch *l, const char *cgroup_given)
 {
     struct holds holds = { .registry = -1 };
+    char cgroup[LAUNCH_CGROUP_MAX] = "";
     const char *step = "keeper";
     /* Nothing that the host leaked to us by accident goes on. */
     long r = sys_skips("descriptors") ? 0 : SYS3(__NR_close_range, LAUNCH_FD_FREE, ~0u, 0);
+    (void)text_append(cgroup, sizeof cgroup, cgroup_given);
     if (r >= 0)
         r = signals_open();
     if (r >= 0)
@@ -180,6 +182,8 @@ int keeper_run(struct launch *l, const char *cgroup)
         file_close(LAUNCH_FD_STATUS);
     for (int fd = 0; fd < 3; fd++)
         file_close(fd);
+    if (!l->bwrap)
+        stack_leave();
 
     int code = watch(l, (int)r, &holds);
     if (l->bwrap)

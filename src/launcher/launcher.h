@@ -23,6 +23,8 @@
  */
 int launcher_main(int argc, const char *const *argv, const char *const *envp, const char *path);
 ATTR_NORETURN void launcher_exit(int code);
+/* Gives the kernel's stack back: from now on no argument and no variable of the environment. */
+void stack_leave(void);
 /* What a shell makes of a wait status. */
 static inline int exit_code_of(int status)
 {

@@ -66,6 +66,8 @@ int32_t explain_network(const struct policy *policy, struct arena *arena,
  */
 bool explain_keep(const struct explain_context *from, struct arena *arena,
                   struct explain_context *ret);
+/* Copies of the two would say the same. */
+bool explain_same(const struct explain_context *a, const struct explain_context *b);
 
 /* A word for a shell, quoted if it must be. NULL when out of memory. */
 const char *explain_word(struct arena *arena, const char *text);

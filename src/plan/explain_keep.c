@@ -6,7 +6,11 @@
  *
  * Left out are rules that were about nothing, which only answers about what is allowed speak of,
  * and the programs that are covered, which only `why` asks about.
+ *
+ * Each keep_x has a same_x beside it, which compares what that one copies: runs of one project, of
+ * which a host may have hundreds, share one copy (api/kept.c).
  */
+#include "base/str.h"
 #include "plan/explain.h"
 
 struct keeper {
@@ -20,6 +24,11 @@ static const char *keep_text(struct keeper *k, const char *text)
 
     k->failed = k->failed || (text && !copy);
     return copy;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && str_eq(a, b));
 }
 
 static void *keep_room(struct keeper *k, size_t count, size_t size)
@@ -55,6 +64,24 @@ static const struct policy *keep_policy(struct keeper *k, const struct policy *f
     return to;
 }
 
+static bool same_command(const struct policy_command *a, const struct policy_command *b)
+{
+    return a->kind == b->kind && a->origin == b->origin && same_text(a->name, b->name) &&
+           same_text(a->text, b->text) && same_text(a->source, b->source);
+}
+
+static bool same_policy(const struct policy *a, const struct policy *b)
+{
+    bool same = a->presets == b->presets && a->tmp_private == b->tmp_private &&
+                a->network == b->network && a->network_origin == b->network_origin &&
+                same_text(a->network_source, b->network_source) &&
+                a->command_count == b->command_count;
+
+    for (size_t i = 0; same && i < a->command_count; i++)
+        same = same_command(&a->commands[i], &b->commands[i]);
+    return same;
+}
+
 static const struct policy_rule *keep_rule(struct keeper *k, const struct policy_rule *from)
 {
     struct policy_rule *to = keep_room(k, 1, sizeof *to);
@@ -63,6 +90,12 @@ static const struct policy_rule *keep_rule(struct keeper *k, const struct policy
         *to = (struct policy_rule){ from->access, from->origin, from->flags,
                                     keep_text(k, from->text), keep_text(k, from->source) };
     return to;
+}
+
+static bool same_rule(const struct policy_rule *a, const struct policy_rule *b)
+{
+    return a->access == b->access && a->origin == b->origin && a->flags == b->flags &&
+           same_text(a->text, b->text) && same_text(a->source, b->source);
 }
 
 static const struct facts *keep_facts(struct keeper *k, const struct facts *from)
@@ -91,6 +124,22 @@ static const struct facts *keep_facts(struct keeper *k, const struct facts *from
     return to;
 }
 
+static bool same_facts(const struct facts *a, const struct facts *b)
+{
+    bool same = same_text(a->home, b->home) && same_text(a->cwd, b->cwd) &&
+                a->path_count == b->path_count;
+
+    for (size_t i = 0; same && i < PLACE_COUNT; i++)
+        same = same_text(a->places[i], b->places[i]);
+    for (size_t i = 0; same && i < a->path_count; i++) {
+        const struct path_fact *f = &a->paths[i], *g = &b->paths[i];
+
+        same = same_rule(f->rule, g->rule) && same_text(f->why, g->why) &&
+               same_text(f->path, g->path);
+    }
+    return same;
+}
+
 static const struct plan *keep_plan(struct keeper *k, const struct plan *from)
 {
     struct plan *to = keep_room(k, 1, sizeof *to);
@@ -99,13 +148,37 @@ static const struct plan *keep_plan(struct keeper *k, const struct plan *from)
     if (k->failed)
         return NULL;
     for (uint32_t i = 0; i < from->mount_count; i++) {
-        mounts[i] = from->mounts[i];
-        mounts[i].path = keep_text(k, from->mounts[i].path);
-        mounts[i].text = keep_text(k, from->mounts[i].text);
+        const struct mount_op *op = &from->mounts[i];
+
+        mounts[i] = (struct mount_op){ .kind = op->kind,
+                                       .flags = op->flags,
+                                       .mode = op->mode,
+                                       .path = keep_text(k, op->path),
+                                       .text = keep_text(k, op->text) };
     }
     *to = (struct plan){ .backend = from->backend, .mounts = mounts };
     to->mount_count = from->mount_count;
     return to;
+}
+
+static bool same_plan(const struct plan *a, const struct plan *b)
+{
+    bool same = a->backend == b->backend && a->mount_count == b->mount_count;
+
+    for (uint32_t i = 0; same && i < a->mount_count; i++) {
+        const struct mount_op *m = &a->mounts[i], *n = &b->mounts[i];
+
+        same = m->kind == n->kind && m->flags == n->flags && m->mode == n->mode &&
+               same_text(m->path, n->path) && same_text(m->text, n->text);
+    }
+    return same;
+}
+
+bool explain_same(const struct explain_context *a, const struct explain_context *b)
+{
+    /* The view follows from the plan. */
+    return same_policy(a->policy, b->policy) && same_facts(a->facts, b->facts) &&
+           same_plan(a->plan, b->plan);
 }
 
 bool explain_keep(const struct explain_context *from, struct arena *arena,

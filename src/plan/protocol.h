@@ -32,6 +32,7 @@
 #define LAUNCH_FD_CGROUP   6
 #define LAUNCH_FD_FREE     7 /* the first one that the launcher may use for itself */
 #define LAUNCH_MAX_HOLDS   96
+#define LAUNCH_CGROUP_MAX  48          /* bytes of the control group's name */
 #define LAUNCH_THREAD      0x00050f00u /* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
 
 /*

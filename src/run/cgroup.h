@@ -7,13 +7,12 @@
 #define ABX_RUN_CGROUP_H
 
 #include "base/defs.h"
-
-#define CGROUP_NAME_MAX 48
+#include "plan/protocol.h"
 
 struct cgroup {
     int parent; /* the directory that it was made in; -1: no group */
     int dir;    /* the group itself */
-    char name[CGROUP_NAME_MAX];
+    char name[LAUNCH_CGROUP_MAX];
 };
 
 struct cgroup_limits {

@@ -224,7 +224,7 @@ send $BOX run --timeout 300ms -- sleep 60; same 4\r
 expect is same 4
 send $BOX run -- no-such-program; same 5\r
 expect is same 5
-send (until kill -9 $(pgrep -P $(pgrep -n -f "run -- sleep 64.$$") -f ^agentbox-launcher); do sleep 0.1; done 2>/dev/null) & $BOX run -- sleep 64.$$; same 6\r
+send (until kill -9 $(pgrep -P $(pgrep -n -f "run -- sleep 64.$$") -x agentbox-keeper); do sleep 0.1; done 2>/dev/null) & $BOX run -- sleep 64.$$; same 6\r
 expect is same 6
 send (sleep 0.5; pkill -TERM -n -f "run -- sleep 65.$$") & $BOX run -- sleep 65.$$; same 7\r
 expect is same 7

@@ -91,7 +91,7 @@ within() {
 }
 
 keeper_of() { # keeper_of PID: the launcher that the program PID started
-    pgrep -P "$1" -f '^agentbox-launcher '
+    pgrep -P "$1" -x agentbox-keeper
 }
 
 init_of() { # init_of PID: the first process of its sandbox, as the host sees it
@@ -101,7 +101,7 @@ init_of() { # init_of PID: the first process of its sandbox, as the host sees it
 launchers() { # but those of whoever works in another directory, as far as that can be seen
     local pid where
 
-    for pid in $(pgrep -f '^agentbox-launcher ' | sort); do
+    for pid in $((pgrep -x 'agentbox-(keeper|init)'; pgrep -f '^agentbox-launcher ') | sort -u); do
         where=$(readlink "/proc/$pid/cwd") || where=$W
         [ "$where" != "$W" ] && [ "$where" != / ] || echo "$pid"
     done

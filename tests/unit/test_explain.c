@@ -351,6 +351,69 @@ static void what_is_kept_explains_refusals_as_the_plan_does(void **state)
     (void)mallopt(M_PERTURB, 0);
 }
 
+/* Everything that a copy has, changed one by one: copies are shared only if nothing differs. */
+static void what_is_kept_is_the_same_or_is_not(void **state)
+{
+    struct tree *t = *state;
+    struct explain_context kept, context = { 0 };
+
+    make_file(t, "/home/w/src/f", "");
+    rule(t, "filesystem.ro", "src");
+    rule(t, "commands", "rm=false");
+    run(t);
+    context = (struct explain_context){ t->policy, t->facts, t->plan, { 0 } };
+    assert_int_equal(view_make(t->plan, &t->arena, &context.view, NULL), ABX_OK);
+    assert_true(explain_keep(&context, &t->arena, &kept));
+    assert_true(explain_same(&kept, &context));
+    assert_true(kept.policy->command_count > 0 && kept.facts->path_count > 0);
+
+    struct policy *policy = (struct policy *)kept.policy;
+    struct policy_command *command = (struct policy_command *)policy->commands;
+    struct facts *facts = (struct facts *)kept.facts;
+    struct path_fact *path = (struct path_fact *)&facts->paths[facts->path_count - 1];
+    struct policy_rule *rule = (struct policy_rule *)path->rule;
+    struct plan *plan = (struct plan *)kept.plan;
+    struct mount_op *op = (struct mount_op *)&plan->mounts[plan->mount_count - 1];
+#define DIFFERS(field, other)                                                                      \
+    do {                                                                                           \
+        __typeof__(field) was = (field);                                                           \
+        (field) = (other);                                                                         \
+        assert_false(explain_same(&kept, &context));                                               \
+        (field) = was;                                                                             \
+        assert_true(explain_same(&kept, &context));                                                \
+    } while (0)
+    DIFFERS(policy->presets, was + 1);
+    DIFFERS(policy->tmp_private, !was);
+    DIFFERS(policy->network, was + 1);
+    DIFFERS(policy->network_origin, was + 1);
+    DIFFERS(policy->network_source, "x");
+    DIFFERS(policy->command_count, 0);
+    DIFFERS(command->kind, was + 1);
+    DIFFERS(command->origin, was + 1);
+    DIFFERS(command->name, "x");
+    DIFFERS(command->text, "x");
+    DIFFERS(command->source, NULL);
+    DIFFERS(facts->home, "/x");
+    DIFFERS(facts->cwd, "/x");
+    DIFFERS(facts->places[PLACE_COUNT - 1], "/x");
+    DIFFERS(facts->path_count, was - 1);
+    DIFFERS(path->why, "x");
+    DIFFERS(path->path, "/x");
+    DIFFERS(rule->access, was + 1);
+    DIFFERS(rule->origin, was + 1);
+    DIFFERS(rule->flags, was + 1);
+    DIFFERS(rule->text, "x");
+    DIFFERS(rule->source, "x");
+    DIFFERS(plan->backend, was + 1);
+    DIFFERS(plan->mount_count, was - 1);
+    DIFFERS(op->kind, was + 1);
+    DIFFERS(op->flags, was + 1);
+    DIFFERS(op->mode, was + 1);
+    DIFFERS(op->path, "/x");
+    DIFFERS(op->text, "x");
+#undef DIFFERS
+}
+
 static void no_memory_for_what_is_kept_is_told(void **state)
 {
     struct tree *t = *state;
@@ -390,6 +453,7 @@ int main(void)
         TEST(an_answer_is_json),
         TEST(nonsense_is_refused),
         TEST(what_is_kept_explains_refusals_as_the_plan_does),
+        TEST(what_is_kept_is_the_same_or_is_not),
         TEST(no_memory_for_what_is_kept_is_told),
     };
 
