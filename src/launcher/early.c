@@ -249,3 +249,14 @@ __attribute__((used)) void early_entry(const uintptr_t *stack)
         return;
     start_launcher();
 }
+
+/*
+ * Of a static glibc, whose start-up asks where the program lies, for libraries that it might load
+ * one day. Ours loads none, and the answer takes a look into /proc: it is not known. Weak: a glibc
+ * that brings its own along for another reason has its way.
+ */
+__attribute__((weak)) const char *_dl_get_origin(void);
+__attribute__((weak)) const char *_dl_get_origin(void)
+{
+    return (const char *)-1;
+}
