@@ -78,8 +78,10 @@ static long make_dev(struct launch *l)
 
     if (dev < 0)
         return dev;
-    for (size_t i = 0; i < DEV_NODE_COUNT && r >= 0; i++)
-        r = SYS4(__NR_mknodat, dev, dev_paths[i] + DEV_LEN, S_IFREG | 0666, 0);
+    /* One file with as many names: each is covered by a node. */
+    r = SYS4(__NR_mknodat, dev, dev_paths[0] + DEV_LEN, S_IFREG | 0666, 0);
+    for (size_t i = 1; i < DEV_NODE_COUNT && r >= 0; i++)
+        r = SYS5(__NR_linkat, dev, dev_paths[0] + DEV_LEN, dev, dev_paths[i] + DEV_LEN, 0);
     for (size_t i = 0; i < ARRAY_LEN(dev_links) && r >= 0; i++)
         r = SYS3(__NR_symlinkat, dev_links[i][1], dev, dev_links[i][0]);
     if (r >= 0)
