@@ -8,7 +8,7 @@
  *                            named under "warn". What the outer sandbox holds is named once
  *   bwrap                    see bwrap.c
  *   landlock                 the same with nothing around it, because it was asked for, or because
- *                            start.c found that this host has no namespaces for us. What it cannot
+ *                            a start found that this host has no namespaces for us. What it cannot
  *                            keep (plan/shortfalls.def) is refused, or named under "warn"
  */
 #include <errno.h>

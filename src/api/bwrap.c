@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The back end bwrap: the same plan, with namespaces and mounts by the system's bubblewrap, for
- * hosts that let that program make them and not us. Taken if it was asked for, or if start.c found
- * that our own attempt was refused. What it cannot keep of a policy (plan/shortfalls.def) is
+ * hosts that let that program make them and not us. Taken if it was asked for, or if our own
+ * attempt was refused (next.c). What it cannot keep of a policy (plan/shortfalls.def) is
  * refused under fallbackPolicy "strict", and said under "warn".
  */
 #include "run/bwrap.h"
@@ -74,18 +74,24 @@ static int32_t accept_shortfalls(abx_command *c, uint32_t bits, abx_error **err)
     return ABX_OK;
 }
 
+static bool works(const abx_command *c, const struct bwrap *b, uint32_t layers)
+{
+    char *said = bwrap_try(b, layers, &c->manager->image);
+    const bool silent = !said;
+
+    free(said);
+    return silent;
+}
+
 bool command_would_lack(abx_command *c, struct buf *text)
 {
     struct bwrap found;
 
-    if (c->policy->backend != CHOICE_AUTO || bwrap_find(&found, NULL) != ABX_OK)
+    if (c->policy->backend != CHOICE_AUTO || bwrap_find(&found, NULL) != ABX_OK ||
+        !works(c, &found, plan_layers(c->policy, BACKEND_BWRAP)))
         return false;
-    char *said = bwrap_try(&found, &c->manager->image);
-    const bool works = !said;
-    free(said);
-    if (works)
-        shortfalls_print(find_shortfalls(c, &found, 0), text);
-    return works;
+    shortfalls_print(find_shortfalls(c, &found, 0), text);
+    return true;
 }
 
 void command_tell_bwrap(const abx_command *c)
@@ -94,20 +100,9 @@ void command_tell_bwrap(const abx_command *c)
         tell(c, c->shortfalls);
 }
 
-bool command_bwrap_works(abx_command *c)
+bool command_bwrap_works(const abx_command *c)
 {
-    char *said = bwrap_try(&c->bwrap, &c->manager->image);
-    const bool works = !said;
-
-    free(said);
-    return works;
-}
-
-/* The host's own reason may have come before bubblewrap could show that it is refused as well. */
-bool command_bwrap_fails(abx_command *c, const struct run *run)
-{
-    return c->backend == BACKEND_BWRAP && !(run->failed && run->failure.err != ECANCELED) &&
-           !command_bwrap_works(c);
+    return works(c, &c->bwrap, c->plan ? c->plan->layers : command_layers(c));
 }
 
 int32_t command_choose_bwrap(abx_command *c, abx_error **err)

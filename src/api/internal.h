@@ -226,10 +226,8 @@ int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
 bool command_would_lack(abx_command *c, struct buf *text);
 /* It runs: says what is lost, if nobody asked for bubblewrap. */
 void command_tell_bwrap(const abx_command *c);
-/* The start failed on the host's side: whether bubblewrap would be refused anyway. */
-bool command_bwrap_fails(abx_command *c, const struct run *run);
-/* It is the back end; tried now. */
-bool command_bwrap_works(abx_command *c);
+/* It is the back end: tried now, with the plan's layers. */
+bool command_bwrap_works(const abx_command *c);
 uint32_t command_layers(const abx_command *c);
 int32_t command_finish_plan(abx_command *c, struct plan *plan, struct arena *arena,
                             abx_error **err);
@@ -239,11 +237,17 @@ int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_er
 bool command_wants_tty(const abx_command *c);
 
 /* ---- reduce.c: a plan on a host that has not every layer ---- */
-/* After a start that failed (closed: on the host's side): true if there is less to try. */
-bool command_reduce(abx_command *c, bool closed, struct arena *arena);
+struct probe_facts;
+/* What works here, without what a missing layer takes along. */
+uint32_t layers_available(const struct probe_facts *facts);
+/*
+ * After a start that failed (refused: by the host): true if there is less to try, and it was said.
+ * known: what the host has; NULL: it is asked.
+ */
+bool command_reduce(abx_command *c, bool refused, const struct probe_facts *known);
 /* Whether "warn" would run with a view, but without some layers; their names, each after a ' '. */
 bool command_would_cut(abx_command *c, struct buf *text);
-/* The plan that a run would have, by what this host has now; or the command's, `refused`. */
+/* foresee.c: the plan of a run, by what this host has now; or the command's, `refused`. */
 int32_t command_foresee(const abx_command *c, struct arena *arena, const struct plan **ret,
                         abx_error **err);
 

@@ -143,7 +143,7 @@ static void find_bwrap(const abx_report *r, struct image *image, struct findings
 {
     f->bwrap_code = bwrap_find(&f->bwrap, &f->bwrap_why);
     if (f->bwrap_code == ABX_OK && !r->native && !r->inner && f->calls)
-        f->bwrap_said = bwrap_try(&f->bwrap, image);
+        f->bwrap_said = bwrap_try(&f->bwrap, LAYERS_OF_VIEW, image);
     f->by_bwrap = f->bwrap_code == ABX_OK && !f->bwrap_said && !r->native && !r->inner && f->calls;
 }
 

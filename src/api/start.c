@@ -5,10 +5,7 @@
  * the plan is made. It knows nothing of the command until it gets the plan; if there is none, it
  * ends.
  *
- * Three things make a second attempt. The tree changed between planning and mounting (another run's
- * placeholders came or went): the plan is made anew. Our own namespaces are refused: those of
- * bubblewrap are tried (bwrap.c). A layer is missing on this host while fallbackPolicy is "warn":
- * there is less (reduce.c). Under "strict" a missing layer is the end.
+ * An attempt that fails may be followed by others: next.c says by which.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/internal.h"
+#include "api/fallback.h"
 #include "api/net.h"
 #include "api/test_skip.h"
 #include "base/fd.h"
@@ -25,9 +22,6 @@
 #include "plan/shortfalls.h"
 #include "probe/remains.h"
 #include "probe/state.h"
-
-#define START_ATTEMPTS       5
-#define START_ATTEMPTS_BWRAP 20 /* it goes by names, and takes longer */
 
 /*
  * A number that was closed when the manager was made, or since, is not a stream: what has it by now
@@ -70,68 +64,6 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
     }
 }
 
-/* The tree is no longer what was planned; bubblewrap then misses a path, or cannot make one. */
-static bool is_stale(const struct run *run)
-{
-    const struct status_msg *msg = &run->failure;
-
-    if (run->failed && strcmp(msg->step, "bwrap") == 0) /* a new /proc is refused by the host */
-        return strncmp(msg->text, "bwrap: Can't ", 13) == 0 &&
-               strncmp(msg->text, "bwrap: Can't mount proc", 23) != 0;
-    return run->failed && strcmp(msg->step, "mounts") == 0 &&
-           (msg->err == ESTALE || msg->err == ENOENT || msg->err == ELOOP || msg->err == ENOTDIR);
-}
-
-static int most_attempts(const abx_command *c)
-{
-    return c->backend == BACKEND_BWRAP ? START_ATTEMPTS_BWRAP : START_ATTEMPTS;
-}
-
-/* The entry code's launcher went without a word: memory files may not be executed here. */
-static bool early_is_void(struct run *run)
-{
-    return run->early && !run->started && !run->failed && !run_canceled(run);
-}
-
-/* Whether the first step into a sandbox of our own was refused; by the host, not by us. */
-static bool is_closed_host(const struct run *run)
-{
-    static const char *const first[] = { "namespaces", "identity", "prepare",
-                                         "netns",      "loopback", "bwrap" };
-
-    if (run->failure.err == ECANCELED)
-        return false;
-    for (size_t i = 0; run->failed && i < ARRAY_LEN(first); i++)
-        if (strcmp(run->failure.step, first[i]) == 0)
-            return true;
-    return run->failed && strcmp(run->failure.step, "mounts") == 0 &&
-           (run->failure.err == ENOSYS || run->failure.err == EPERM);
-}
-
-/*
- * Our own namespaces are refused: bubblewrap's may not be. If they are as well, everything is as it
- * was, with the first reason. True: there is something to try.
- */
-static bool try_bwrap(abx_command *c, abx_error **native, abx_error **why)
-{
-    if (c->policy->backend != CHOICE_AUTO || c->backend == BACKEND_LANDLOCK)
-        return false;
-    if (c->backend == BACKEND_NATIVE && !*native) {
-        if (command_choose_bwrap(c, NULL) != ABX_OK)
-            return false;
-        *native = TAKE_PTR(*why);
-        return true;
-    }
-    if (!*native)
-        return false;
-    abx_error_free(*why);
-    *why = TAKE_PTR(*native);
-    c->backend = BACKEND_NATIVE;
-    c->shortfalls = 0;
-    (void)command_compile(c, NULL); /* without a plan nothing is reduced */
-    return false;
-}
-
 static int32_t open_cwd(const abx_command *c, int *ret_fd, abx_error **err)
 {
     if (!c->cwd)
@@ -156,34 +88,68 @@ static bool publish_run(abx_command *c, struct run *run)
     return !canceled;
 }
 
-/* One attempt. Without a plan yet, it is made while the launcher works. */
-static int32_t attempt(abx_command *c, struct run *run, bool capture, int cwd_fd,
-                       struct arena *arena, abx_error **err)
-{
-    uint32_t layers = c->plan ? c->plan->layers : test_skip_layers(command_layers(c));
-    struct run_request request;
+/* What every attempt of a start has in common. */
+struct start {
+    abx_command *command;
+    struct run *run;
+    bool capture;
+    int cwd_fd;
+    const char *const *state_dirs; /* once the facts are known */
+    struct arena arena;            /* of those */
+};
 
-    if (!publish_run(c, run))
-        return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
-    fill_request(c, capture, layers, cwd_fd, &request);
-    int32_t code = run_launch(run, &request, err);
-    if (code == ABX_OK)
-        code = command_judge(c, err); /* without a plan the launcher can only wait */
+/* The plan, made while the launcher works; without it the launcher can only wait. */
+static int32_t prepare_plan(struct start *s, abx_error **err)
+{
+    abx_command *c = s->command;
+    int32_t code = command_judge(c, err);
+
     if (code == ABX_OK && !c->plan)
         code = command_compile(c, err);
     if (code != ABX_OK)
         return code;
-    const char *const *dirs = state_directories(arena, c->facts->home);
-    if (!dirs)
-        return err_nomem(err);
-    code = command_hide_state(c, dirs, err);
+    if (!s->state_dirs)
+        s->state_dirs = state_directories(&s->arena, c->facts->home);
+    return s->state_dirs ? command_hide_state(c, s->state_dirs, err) : err_nomem(err);
+}
+
+static int32_t launch(struct start *s, abx_error **err)
+{
+    abx_command *c = s->command;
+    uint32_t layers = c->plan ? c->plan->layers : test_skip_layers(command_layers(c));
+    struct run_request request;
+
+    if (!publish_run(c, s->run))
+        return err_new(err, ABX_E_CANCELED, "start the command: it was canceled");
+    fill_request(c, s->capture, layers, s->cwd_fd, &request);
+    int32_t code = run_launch(s->run, &request, err);
     if (code == ABX_OK)
-        code = command_watch(c, run, err);
+        code = prepare_plan(s, err);
+    if (code == ABX_OK)
+        code = command_watch(c, s->run, err);
     if (code != ABX_OK)
         return code;
     if (c->manager->hooks.notice) /* else nobody would hear of it */
-        run->remains = remains_expect(c->facts);
-    return run_deliver(run, c->plan, dirs, err);
+        s->run->remains = remains_expect(c->facts);
+    return run_deliver(s->run, c->plan, s->state_dirs, err);
+}
+
+/* One attempt, of which nothing is left if it fails. */
+static int32_t attempt(void *user, struct setback *ret, abx_error **err)
+{
+    struct start *s = user;
+    struct run *run = s->run;
+    int32_t code = launch(s, err);
+
+    if (code == ABX_OK)
+        return ABX_OK;
+    if (run->failed)
+        ret->failure = run->failure;
+    /* The entry code's launcher went without a word: memory files may not be executed here. */
+    ret->mute = run->early && !run->started && !run->failed && !run_canceled(run);
+    (void)publish_run(s->command, NULL);
+    run_done(run, NULL);
+    return code;
 }
 
 /* The filter that asks pid 1 could not be had, and the other one lets nothing through. */
@@ -230,51 +196,23 @@ static void forget_plan(abx_command *c, struct run *run)
 int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct net_run **ret_net,
                           abx_error **err)
 {
-    _arena_ struct arena arena = { 0 };
-    _fd_ int cwd_fd = -1;
+    struct start start = { .command = c, .run = run, .capture = capture, .cwd_fd = -1 };
+    const struct fallback fallback = { .command = c, .attempt = attempt, .user = &start };
     _net_ports_ struct net_ports ports = { .count = 0 };
-    _err_ abx_error *native = NULL;
-    struct status_msg refusal = { 0 };
-    bool reduced = false;
-    int32_t code = open_cwd(c, &cwd_fd, err);
+    int32_t code = open_cwd(c, &start.cwd_fd, err);
 
     if (code == ABX_OK)
         code = net_ports_open(c->policy, &ports, err);
+    arena_init(&start.arena, ARENA_DEFAULT_LIMIT);
+    if (code == ABX_OK)
+        code = fallback_run(&fallback, err);
+    arena_done(&start.arena);
+    fd_close(start.cwd_fd);
     if (code != ABX_OK)
         return code;
-    arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    for (int tries = 1;; tries++) {
-        _err_ abx_error *why = NULL;
-
-        code = attempt(c, run, capture, cwd_fd, &arena, &why);
-        if (code == ABX_OK) {
-            drop_ports(c, &ports);
-            code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
-            command_tell_bwrap(c);
-            forget_plan(c, run);
-            return code;
-        }
-        bool closed = code == ABX_E_SANDBOX &&
-                      (is_closed_host(run) || (native && command_bwrap_fails(c, run)));
-        if (closed && c->backend == BACKEND_NATIVE)
-            refusal = run->failure;
-        bool stale = is_stale(run) || (code == ABX_E_SANDBOX && early_is_void(run));
-        (void)publish_run(c, NULL);
-        run_done(run, NULL);
-        if (stale && tries < most_attempts(c)) {
-            c->plan = NULL;
-            continue;
-        }
-        if (closed && try_bwrap(c, &native, &why))
-            continue;
-        if (code == ABX_E_SANDBOX && !reduced && command_reduce(c, closed, &arena)) {
-            reduced = true;
-            continue;
-        }
-        if (closed && why)
-            command_hint_closed(c, &refusal, &why);
-        if (err)
-            *err = TAKE_PTR(why);
-        return code;
-    }
+    drop_ports(c, &ports);
+    code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
+    command_tell_bwrap(c);
+    forget_plan(c, run);
+    return code;
 }

@@ -205,7 +205,7 @@ long bwrap_start(struct launch *l, bool cgroup, struct holds *holds)
     return pid;
 }
 
-/* bwrap says something only when it fails; then pid 1 was not started. */
+/* bwrap says something only when it fails; then pid 1 was not started. Its words are no errno. */
 void bwrap_told(const struct launch *l)
 {
     char text[STATUS_TEXT_MAX];
@@ -216,7 +216,7 @@ void bwrap_told(const struct launch *l)
     while (n > 0 && text[n - 1] == '\n')
         n--;
     text[n] = '\0';
-    report_failed("bwrap", -EPERM, text);
+    report_failed("bwrap", 0, text);
 }
 
 void bwrap_relay(const struct launch *l, int sig)

@@ -243,24 +243,33 @@ static void put_view(struct words *w, const struct plan *p)
             put(w, "--remount-ro", p->mounts[i].path, NULL);
 }
 
-static void put_namespaces(struct words *w, const struct plan *p)
+size_t bwrap_namespaces(uint32_t layers, const char *ret[BWRAP_NAMESPACES])
 {
     static const struct {
         uint32_t layer;
         const char *option;
-    } table[] = {
+    } table[BWRAP_NAMESPACES] = {
         { LAYER_USERNS, "--unshare-user" },     { LAYER_PIDNS, "--unshare-pid" },
         { LAYER_NETNS, "--unshare-net" },       { LAYER_IPCNS, "--unshare-ipc" },
-        { LAYER_CGROUPNS, "--unshare-cgroup" },
+        { LAYER_CGROUPNS, "--unshare-cgroup" }, { LAYER_UTSNS, "--unshare-uts" },
     };
+    size_t n = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (p->layers & LAYER_BIT(table[i].layer))
-            put(w, table[i].option, NULL, NULL);
-    if (p->layers & LAYER_BIT(LAYER_UTSNS)) {
-        put(w, "--unshare-uts", NULL, NULL);
+        if (layers & LAYER_BIT(table[i].layer))
+            ret[n++] = table[i].option;
+    return n;
+}
+
+static void put_namespaces(struct words *w, const struct plan *p)
+{
+    const char *options[BWRAP_NAMESPACES];
+    const size_t count = bwrap_namespaces(p->layers, options);
+
+    for (size_t i = 0; i < count; i++)
+        put(w, options[i], NULL, NULL);
+    if (p->layers & LAYER_BIT(LAYER_UTSNS))
         put(w, "--hostname", p->hostname, NULL);
-    }
     put(w, "--die-with-parent", NULL, NULL);
     put(w, "--cap-drop", "ALL", NULL);
 }

@@ -18,6 +18,10 @@
 /* "bubblewrap 0.8.0": false if it says anything else. */
 bool bwrap_version(const char *text, size_t len, uint32_t *ret_major, uint32_t *ret_minor);
 
+#define BWRAP_NAMESPACES 6
+/* The options that make these layers, those of namespaces; how many. */
+size_t bwrap_namespaces(uint32_t layers, const char *ret[BWRAP_NAMESPACES]);
+
 /* What a plan can ask for and bubblewrap cannot do; bits. */
 #define BWRAP_LACKS_LINKS 0x1u /* symlinks that must not be replaced */
 #define BWRAP_LACKS_FILES 0x2u /* more than one file of our own */

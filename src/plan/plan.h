@@ -30,6 +30,7 @@ enum plan_layer {
     LAYER_NAME_COUNT,
 };
 #define LAYER_BIT(layer) (UINT32_C(1) << (layer))
+#define LAYERS_OF_VIEW   (LAYER_BIT(LAYER_LANDLOCK) - 1) /* that bubblewrap makes, too */
 
 /* How a plan is carried out. */
 enum plan_backend {

@@ -142,7 +142,7 @@ enum status_kind {
 
 struct status_msg {
     uint32_t kind;
-    int32_t err;     /* errno */
+    int32_t err;     /* errno; FAILED 0: text is what bubblewrap said */
     int32_t value;   /* STARTED: STATUS_WATCHED, STATUS_READS, STATUS_RELAYED */
     uint32_t layers; /* STARTED: layers in force */
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */

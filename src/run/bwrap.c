@@ -26,6 +26,7 @@
 #include "run/spawn.h"
 
 #define BWRAP_SAYS_MAX 4096
+#define TRY_WORDS      24
 
 static const char *const places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap",
                                       "/run/current-system/sw/bin/bwrap" };
@@ -149,42 +150,30 @@ static char *read_words(int fd)
     while (n > 0 && bytes[n - 1] == '\n')
         n--;
     bytes[n] = '\0';
-    if (strncmp(bytes, "bwrap: ", 7) == 0)
-        return strdup(bytes + 7);
-    return strdup(n > 0 ? bytes : "it ended without a word");
+    return strdup(n > 0 ? bwrap_said(bytes) : "it ended without a word");
 }
 
-char *bwrap_try(const struct bwrap *b, struct image *image)
+/* The plainest sandbox, in which our own program tells that it is there. */
+static void list_words(uint32_t layers, const char *argv[TRY_WORDS])
 {
-    const char *argv[] = { "bwrap",
-                           "--unshare-pid",
-                           "--unshare-net",
-                           "--unshare-ipc",
-                           "--unshare-uts",
-                           "--unshare-cgroup",
-                           "--as-pid-1",
-                           "--ro-bind",
-                           "/",
-                           "/",
-                           "--dev",
-                           "/dev",
-                           "--proc",
-                           "/proc",
-                           "--tmpfs",
-                           "/tmp",
-                           "--",
-                           "/proc/self/fd/4",
-                           "tell",
-                           NULL,
-                           NULL };
+    static const char *const rest[] = { "--as-pid-1", "--ro-bind", "/",      "/",
+                                        "--dev",      "/dev",      "--proc", "/proc",
+                                        "--tmpfs",    "/tmp",      "--",     "/proc/self/fd/4",
+                                        "tell",       NULL };
+    _Static_assert(1 + BWRAP_NAMESPACES + ARRAY_LEN(rest) <= TRY_WORDS, "room for all");
+    argv[0] = "bwrap";
+    const size_t n = 1 + bwrap_namespaces(layers, argv + 1);
+    memcpy(argv + n, rest, sizeof rest);
+}
+
+char *bwrap_try(const struct bwrap *b, uint32_t layers, struct image *image)
+{
+    const char *argv[TRY_WORDS];
     _fd_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     int ends[2], words[2];
     pid_t pid;
 
-    if (!b->setuid) {
-        memmove(argv + 2, argv + 1, sizeof argv - 2 * sizeof *argv);
-        argv[1] = "--unshare-user";
-    }
+    list_words(b->setuid ? layers & ~LAYER_BIT(LAYER_USERNS) : layers, argv);
     if (null_fd < 0 || image_ready(image, NULL) != ABX_OK || image->fd < 0)
         return strdup("no program to try it with");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)

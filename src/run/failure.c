@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "run/bwrap.h"
 #include "run/run.h"
 
 static const struct {
@@ -70,9 +71,9 @@ int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_e
                             : NULL;
     if (shell)
         hint = shell;
-    if (strcmp(msg->step, "bwrap") == 0 && strncmp(msg->text, "bwrap: ", 7) == 0)
+    if (strcmp(msg->step, "bwrap") == 0 && msg->err == 0)
         code = err_new(err, ABX_E_SANDBOX, "set up the sandbox: bubblewrap said: %s",
-                       msg->text + 7);
+                       bwrap_said(msg->text));
     else if (strcmp(msg->step, "exec") == 0)
         code = err_sys(err, ABX_E_EXEC, -msg->err, "execute '%s'", plan->argv[0]);
     else if (msg->text[0])
