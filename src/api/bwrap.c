@@ -132,6 +132,7 @@ uint32_t command_layers(const abx_command *c)
 int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
 {
     const uint32_t lacks = bwrap_lacks(plan);
+    _buf_ struct buf words = { .limit = PLAN_MAX_BYTES };
 
     plan->layers = plan->required = command_layers(c);
     plan->map_all_ids = 0;
@@ -142,5 +143,6 @@ int32_t command_finish_bwrap(abx_command *c, struct plan *plan, abx_error **err)
         err_hint(err, "use --backend native");
         return r;
     }
-    return accept_shortfalls(c, find_shortfalls(c, &c->bwrap, lacks), err);
+    int32_t r = bwrap_words(plan, &words, err); /* there may be too many */
+    return r == ABX_OK ? accept_shortfalls(c, find_shortfalls(c, &c->bwrap, lacks), err) : r;
 }

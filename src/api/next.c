@@ -67,6 +67,8 @@ enum next next_attempt(const struct start_past *past, const struct setback *s)
     const bool second_choice = s->backend == BACKEND_BWRAP && past->choice == CHOICE_AUTO &&
                                past->bwrap_tried;
 
+    if (second_choice && s->code == ABX_E_UNSUPPORTED && !past->strict)
+        return NEXT_NATIVE; /* bubblewrap cannot take the plan */
     if (s->code != ABX_E_SANDBOX)
         return NEXT_STOP;
     if (s->backend == BACKEND_BWRAP && !is_explained(s) && past->bwrap == BWRAP_UNKNOWN)

@@ -218,6 +218,28 @@ if ran == "0":
     [[ $output == *"back end: native, which this host refuses: "*doctor* ]]
 }
 
+@test "a plan that bubblewrap cannot take is Landlock's under warn, in a plan and in a run" {
+    rung mount_setattr=ENOSYS
+    # A path that is too long for it.
+    python3 - "$W" "$SECRET" <<'END'
+import os, sys
+os.chdir(sys.argv[1])
+for _ in range(21):
+    os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+open("hidden", "w").write(sys.argv[2])
+END
+    own "$W"
+    OPTIONS=(--exclude "**/hidden" --set fallbackPolicy=warn)
+    run box --result "$X/result" -c 'echo ran >file; find . -name hidden -execdir cat {} +'
+    [ "$(cat "$W/file")" = ran ]
+    [[ $output != *"$SECRET"* ]]
+    grep -q '"backend":"landlock"' "$X/result"
+    cd "$W"
+    run -0 as_who "$BOX" plan "${OPTIONS[@]}" -- true
+    [[ $output == *"back end: landlock"* ]]
+}
+
 # Rungs | layer that is missing or limited | what that costs | what to do | back end, or any
 @test "doctor says on every rung what is missing, what that costs, and one thing to do" {
     local rungs layer cost todo backend
