@@ -72,17 +72,17 @@ static long step_seccomp(struct launch *l)
     return l->notify_fd >= 0 ? 0 : seccomp_apply(&l->plan.filter);
 }
 
-/* clang-format off */
 static const struct step command_steps[] = {
-    /* name          layer           apply            */
-    { "group",       LAYER_COUNT,    step_group       },
-    { "directory",   LAYER_COUNT,    step_directory   },
-    { "landlock",    LAYER_LANDLOCK, landlock_apply   },
-    { "descriptors", LAYER_COUNT,    step_descriptors },
-    { "signals",     LAYER_COUNT,    step_signals     },
-    { "seccomp",     LAYER_SECCOMP,  step_seccomp     }, /* last: forbids what came before */
+#define INIT(name, layer, apply, words)
+#define BWRAPPED(name, layer, apply)
+#define COMMAND(name, layer, apply, words) { name, layer, apply },
+#define OTHER(name, words)
+#include "plan/steps.def"
+#undef INIT
+#undef BWRAPPED
+#undef COMMAND
+#undef OTHER
 };
-/* clang-format on */
 
 static long exec_path(struct launch *l, const char *path)
 {

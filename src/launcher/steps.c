@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of things. Each step applies one layer of the plan or prepares the next; its name is
- * what errors, `agentbox plan` and the fault tests call it. The first failure ends the run.
+ * Pid 1's way through its table (plan/steps.def), and the steps that are about the launcher itself.
+ * The first failure ends the run.
  */
 #include <asm/signal.h>
 #include <linux/prctl.h>
@@ -103,52 +103,25 @@ static long step_guard(struct launch *l)
     return TRY0(__NR_getppid) == l->keeper ? 0 : -ESRCH;
 }
 
-/* clang-format off */
 static const struct step steps[] = {
-    /* name         layer           apply            */
-    { "identity",   LAYER_USERNS,   userns_map_self  }, /* first: grants what the rest needs */
-    { "session",    LAYER_COUNT,    step_session     },
-    { "netns",      LAYER_NETNS,    netns_begin      }, /* takes its time elsewhere */
-    { "keyring",    LAYER_COUNT,    step_keyring     },
-    { "bounds",     LAYER_COUNT,    caps_bound       },
-    { "prepare",    LAYER_MOUNTS,   view_prepare     },
-    { "streams",    LAYER_MOUNTS,   streams_confine  },
-    { "plan",       LAYER_COUNT,    plan_receive     }, /* what follows needs to know it */
-    { "hostname",   LAYER_UTSNS,    step_hostname    },
-    { "mounts",     LAYER_MOUNTS,   mount_view       },
-    { "devices",    LAYER_MOUNTS,   streams_renew    },
-    { "loopback",   LAYER_NETNS,    netns_join       },
-    { "listeners",  LAYER_NETNS,    step_listeners   }, /* where the proxy accepts */
-    { "close",      LAYER_MOUNTS,   mount_close      },
-    { "sockets",    LAYER_MOUNTS,   sockets_open     }, /* of the host, as the view shows them */
-    { "relay",      LAYER_COUNT,    relay_open       }, /* to the proxy, without a namespace */
-    { "terminal",   LAYER_COUNT,    step_terminal    },
-    { "limits",     LAYER_LIMITS,   limits_apply     },
-    { "privileges", LAYER_COUNT,    caps_drop        }, /* after all that needs capabilities */
-    { "guard",      LAYER_COUNT,    step_guard       },
-    { "enclose",    LAYER_LANDLOCK, stray_enclose    },
-    { "masks",      LAYER_MOUNTS,   masks_serve      }, /* a thread: shut in as pid 1 is */
+#define INIT(name, layer, apply, words) { name, layer, apply },
+#define BWRAPPED(name, layer, apply)
+#define COMMAND(name, layer, apply, words)
+#define OTHER(name, words)
+#include "plan/steps.def"
+#undef INIT
+#undef BWRAPPED
 };
 
-/* In namespaces and a view that bwrap has made, and without capabilities. */
 static const struct step bwrapped_steps[] = {
-    { "session",    LAYER_COUNT,    step_session     },
-    { "keyring",    LAYER_COUNT,    step_keyring     },
-    { "bounds",     LAYER_COUNT,    caps_bound       },
-    { "plan",       LAYER_COUNT,    plan_receive     },
-    { "mounts",     LAYER_MOUNTS,   bwrapped_view    }, /* is it what was planned? */
-    { "streams",    LAYER_MOUNTS,   streams_confine  },
-    { "devices",    LAYER_MOUNTS,   streams_renew    },
-    { "listeners",  LAYER_NETNS,    step_listeners   },
-    { "close",      LAYER_MOUNTS,   mount_close      },
-    { "sockets",    LAYER_MOUNTS,   sockets_open     },
-    { "terminal",   LAYER_COUNT,    step_terminal    },
-    { "limits",     LAYER_LIMITS,   limits_apply     },
-    { "privileges", LAYER_COUNT,    caps_drop        },
-    { "guard",      LAYER_COUNT,    step_guard       },
-    { "enclose",    LAYER_LANDLOCK, stray_enclose    },
+#define INIT(name, layer, apply, words)
+#define BWRAPPED(name, layer, apply) { name, layer, apply },
+#include "plan/steps.def"
+#undef INIT
+#undef BWRAPPED
+#undef COMMAND
+#undef OTHER
 };
-/* clang-format on */
 
 long steps_apply(struct launch *l, const char **ret_step)
 {

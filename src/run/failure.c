@@ -23,9 +23,15 @@ static const struct {
 static const struct {
     const char *name, *words;
 } steps[] = {
-#define STEP(name, words) { name, words },
-#include "run/steps.def"
-#undef STEP
+#define INIT(name, layer, apply, words) { name, words },
+#define BWRAPPED(name, layer, apply)
+#define COMMAND(name, layer, apply, words) { name, words },
+#define OTHER(name, words)                 { name, words },
+#include "plan/steps.def"
+#undef INIT
+#undef BWRAPPED
+#undef COMMAND
+#undef OTHER
 };
 
 static const char *hint_for(const char *step, int error)

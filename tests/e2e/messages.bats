@@ -419,15 +419,18 @@ full_disk() {
     [[ $output == *"agentbox: protect absent names in '$W/full': No space"*"hint: there is no room for new names"*$'status 125\nfill' ]]
 }
 
-@test "every step of the launcher has words" {
+@test "every step of the launcher has words, and every hint is about a step" {
     python3 - "$ABX_SOURCE/src" <<'END'
 import pathlib, re, sys
 src = pathlib.Path(sys.argv[1])
-words = dict(re.findall(r'^STEP\("([a-z]+)", "(.+)"\)$', (src / "run/steps.def").read_text(), re.M))
-named = set()
-for file in ["launcher/steps.c", "launcher/command.c", "darwin/main.c", "darwin/command.c"]:
+table = (src / "plan/steps.def").read_text()
+words = dict(re.findall(r'^[A-Z]+\("([a-z]+)",.* "(.+)"\)$', table, re.M))
+named = set(re.findall(r'^[A-Z]+\("([a-z]+)",', table, re.M))
+assert len(named) > 30, named
+for file in ["launcher/keeper.c", "launcher/bwrap.c", "launcher/command.c"]:
+    named |= set(re.findall(r'(?:step = |report_failed\()(?:l->bwrap \? )?"([a-z]+)"', (src / file).read_text()))
+for file in ["darwin/main.c", "darwin/command.c"]:
     named |= set(re.findall(r'^    \{ "([a-z]+)", ', (src / file).read_text(), re.M))
-assert len(named) > 25, named
 for step in named | set(re.findall(r'^HINT\("([a-z]+)"', (src / "run/hints.def").read_text(), re.M)):
     assert step in words or step == "exec", step
 END
