@@ -27,7 +27,7 @@ _Static_assert(ABX_DECISION_ALLOW == (int)DECISION_ALLOW &&
 static const char *command_directory(const abx_command *c, struct arena *arena)
 {
     char path[PATH_MAX];
-    const char *found = c->cwd ? realpath(c->cwd, path) : getcwd(path, sizeof path);
+    const char *found = c->wish.cwd ? realpath(c->wish.cwd, path) : getcwd(path, sizeof path);
 
     return found && found[0] == '/' ? arena_strdup(arena, found) : NULL;
 }
@@ -79,20 +79,20 @@ static void run_judge(const struct ruleset *rules, const abx_command *c, const c
 {
     size_t count = 0;
 
-    if (c->text) {
-        judge_text(rules, c->text, strlen(c->text), cwd, arena, ret);
+    if (c->wish.text) {
+        judge_text(rules, c->wish.text, strlen(c->wish.text), cwd, arena, ret);
         return;
     }
-    while (c->argv[count])
+    while (c->wish.argv[count])
         count++;
-    judge_argv(rules, (const char *const *)c->argv, count, cwd, arena, ret);
+    judge_argv(rules, (const char *const *)c->wish.argv, count, cwd, arena, ret);
 }
 
 /* A text that cannot be read has no parts: all of it is meant. */
 static char *deciding_part(const struct verdict *v, const abx_command *c)
 {
-    if (!v->part_len && v->decision == DECISION_ESCALATED && c->text)
-        return strdup(c->text);
+    if (!v->part_len && v->decision == DECISION_ESCALATED && c->wish.text)
+        return strdup(c->wish.text);
     return strndup(v->part ? v->part : "", v->part ? v->part_len : 0);
 }
 
@@ -136,7 +136,7 @@ static int32_t make_check(abx_manager *m, abx_config *config, const abx_command 
     const struct ruleset *rules = NULL;
     abx_check *check = NULL;
     struct verdict verdict;
-    int32_t code = find_rules(m, config, c->settings, &rules, &own, ret_withheld, err);
+    int32_t code = find_rules(m, config, c->wish.settings, &rules, &own, ret_withheld, err);
 
     if (code != ABX_OK)
         return code;

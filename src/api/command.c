@@ -47,8 +47,8 @@ static abx_command *command_alloc(abx_error **err)
     c->owner = getpid();
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
     for (int i = 0; i < 3; i++)
-        c->stdio_fd[i] = -1;
-    if (settings_new(ORIGIN_CALL, &c->settings, err) != ABX_OK) {
+        c->wish.stdio_fd[i] = -1;
+    if (settings_new(ORIGIN_CALL, &c->wish.settings, err) != ABX_OK) {
         abx_command_free(c);
         return NULL;
     }
@@ -71,8 +71,8 @@ int32_t abx_command_new(const char *const *argv, abx_command **ret_command, abx_
     abx_command *c = command_alloc(err);
     if (!c)
         return ABX_E_NOMEM; /* nothing else can fail there */
-    c->argv = copy_strings(argv);
-    if (!c->argv) {
+    c->wish.argv = copy_strings(argv);
+    if (!c->wish.argv) {
         abx_command_free(c);
         return err_nomem(err);
     }
@@ -88,8 +88,8 @@ int32_t abx_command_new_shell(const char *text, abx_command **ret_command, abx_e
     abx_command *c = command_alloc(err);
     if (!c)
         return ABX_E_NOMEM; /* nothing else can fail there */
-    c->text = strdup(text);
-    if (!c->text) {
+    c->wish.text = strdup(text);
+    if (!c->wish.text) {
         abx_command_free(c);
         return err_nomem(err);
     }
@@ -104,11 +104,11 @@ void abx_command_free(abx_command *c)
     if (c->process)
         c->process->command = NULL;
     form_free(c->form);
-    free_strings(c->argv);
-    free_strings(c->env);
-    free(c->text);
-    free(c->cwd);
-    settings_free(c->settings);
+    free_strings(c->wish.argv);
+    free_strings(c->wish.env);
+    free(c->wish.text);
+    free(c->wish.cwd);
+    settings_free(c->wish.settings);
     config_unref(c->config);
     arena_done(&c->arena);
     (void)pthread_mutex_destroy(&c->lock);
@@ -117,17 +117,17 @@ void abx_command_free(abx_command *c)
 
 const char *abx_command_text(const abx_command *c)
 {
-    return c ? c->text : NULL;
+    return c ? c->wish.text : NULL;
 }
 
 const char *const *abx_command_argv(const abx_command *c)
 {
-    return c ? (const char *const *)c->argv : NULL;
+    return c ? (const char *const *)c->wish.argv : NULL;
 }
 
 const char *abx_command_cwd(const abx_command *c)
 {
-    return c ? c->cwd : NULL;
+    return c ? c->wish.cwd : NULL;
 }
 
 int32_t command_check(const abx_command *c, const char *what, abx_error **err)
@@ -166,7 +166,7 @@ int32_t abx_command_set_cwd(abx_command *c, const char *dir, abx_error **err)
 {
     int32_t code = check_new(c, "set the working directory", err);
 
-    return code != ABX_OK ? code : replace_text(&c->cwd, dir, err);
+    return code != ABX_OK ? code : replace_text(&c->wish.cwd, dir, err);
 }
 
 int32_t abx_command_set_env(abx_command *c, const char *const *envp, abx_error **err)
@@ -178,8 +178,8 @@ int32_t abx_command_set_env(abx_command *c, const char *const *envp, abx_error *
     char **copy = envp ? copy_strings(envp) : NULL;
     if (envp && !copy)
         return err_nomem(err);
-    free_strings(c->env);
-    c->env = copy;
+    free_strings(c->wish.env);
+    c->wish.env = copy;
     return ABX_OK;
 }
 
@@ -192,7 +192,7 @@ int32_t abx_command_set_timeout(abx_command *c, int64_t timeout_ms, abx_error **
     if (timeout_ms < 0 || timeout_ms > INT64_MAX / NSEC_PER_MSEC / 2)
         return refuse("set the time limit: out of range",
                       "50000 days are possible; without it there is no limit", err);
-    c->timeout_ns = timeout_ms * NSEC_PER_MSEC;
+    c->wish.timeout_ns = timeout_ms * NSEC_PER_MSEC;
     return ABX_OK;
 }
 
@@ -204,7 +204,7 @@ int32_t abx_command_set_string(abx_command *c, const char *key, const char *valu
         return code;
     if (!key || !value)
         return err_new(err, ABX_E_INVALID, "set a key: key or value is missing");
-    return settings_set(c->settings, key, value, NULL, err);
+    return settings_set(c->wish.settings, key, value, NULL, err);
 }
 
 int32_t abx_command_append(abx_command *c, const char *key, const char *value, abx_error **err)
@@ -215,7 +215,7 @@ int32_t abx_command_append(abx_command *c, const char *key, const char *value, a
         return code;
     if (!key || !value)
         return err_new(err, ABX_E_INVALID, "append to a key: key or value is missing");
-    return settings_append(c->settings, key, value, NULL, err);
+    return settings_append(c->wish.settings, key, value, NULL, err);
 }
 
 int32_t abx_command_set_stdio(abx_command *c, int32_t stream, int32_t mode, int32_t fd,
@@ -230,8 +230,8 @@ int32_t abx_command_set_stdio(abx_command *c, int32_t stream, int32_t mode, int3
         (mode == ABX_STDIO_FD && fd < 0))
         return err_new(err, ABX_E_INVALID, "set stream %d: mode %d is not possible", (int)stream,
                        (int)mode);
-    c->stdio_mode[stream] = mode;
-    c->stdio_fd[stream] = mode == ABX_STDIO_FD ? fd : -1;
+    c->wish.stdio_mode[stream] = mode;
+    c->wish.stdio_fd[stream] = mode == ABX_STDIO_FD ? fd : -1;
     return ABX_OK;
 }
 
@@ -241,8 +241,8 @@ int32_t abx_command_set_output(abx_command *c, abx_output_fn output, void *user,
 
     if (code != ABX_OK)
         return code;
-    c->output = output;
-    c->output_user = user;
+    c->wish.output = output;
+    c->wish.output_user = user;
     return ABX_OK;
 }
 

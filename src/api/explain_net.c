@@ -64,7 +64,7 @@ static int32_t answer(const abx_command *c, const struct filter *filter, const s
     struct filter_verdict v;
 
     judge(filter, host, port ? port : USUAL_PORT, &v);
-    const char *layer = net_rules_layer(c->config, c->settings, v.rule, v.origin);
+    const char *layer = net_rules_layer(c->config, c->wish.settings, v.rule, v.origin);
     /* Of the command line only what a group or a profile made of it. */
     bool show = layer && (!str_eq(layer, origin_name(ORIGIN_CALL)) || strchr(v.origin, '('));
     const char *shown = show ? v.origin : "";
@@ -100,7 +100,7 @@ int32_t explain_filtered(const abx_command *c, const struct host *host, uint16_t
 {
     _filter_ struct filter *filter = NULL;
     struct net_rules net;
-    int32_t code = net_rules_make(c->config, c->settings, arena, &net, err);
+    int32_t code = net_rules_make(c->config, c->wish.settings, arena, &net, err);
 
     if (code == ABX_OK)
         code = filter_new(&net.rules.lists, &filter, err);

@@ -100,21 +100,26 @@ struct abx_exec_form {
     char *path, *cwd;
 };
 
-struct abx_command {
-    pid_t owner; /* the process that made it */
-    enum command_state state;
+/* What a command's owner asks for. */
+struct command_wish {
     char **argv; /* NULL-terminated copy, or NULL for shell text */
     char *text;
     char **env; /* NULL: the caller's */
-    char *cwd;
+    char *cwd;  /* NULL: likewise */
     int64_t timeout_ns;
-    struct settings *settings;
+    struct settings *settings; /* the keys of this call; NULL once it was started */
     int32_t stdio_mode[3];
     int stdio_fd[3];
     abx_output_fn output;
     void *output_user;
+};
 
-    /* From wrap on. */
+struct abx_command {
+    pid_t owner; /* the process that made it */
+    enum command_state state;
+    struct command_wish wish; /* set until it is wrapped or run, and only read from then on */
+
+    /* What became of it, from wrap on. */
     abx_manager *manager;
     struct arena arena;
     abx_config *config; /* that it was wrapped with */

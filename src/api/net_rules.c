@@ -155,7 +155,7 @@ static int32_t show_network(const abx_command *c, struct arena *arena, struct pl
         return err_nomem(err);
     if (!plan->proxied && !plan->relayed)
         return ABX_OK;
-    int32_t code = net_rules_make(c->config, c->settings, arena, &net, err);
+    int32_t code = net_rules_make(c->config, c->wish.settings, arena, &net, err);
     if (code != ABX_OK)
         return code;
     const struct filter_lists *lists = &net.rules.lists;

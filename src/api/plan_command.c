@@ -20,7 +20,7 @@
 
 bool command_wants_tty(const abx_command *c)
 {
-    return c->stdio_mode[0] == ABX_STDIO_TTY;
+    return c->wish.stdio_mode[0] == ABX_STDIO_TTY;
 }
 
 int32_t command_cannot(const abx_command *c, const char *where, const char *what, abx_error **err)
@@ -39,7 +39,7 @@ static int32_t check_streams(const abx_command *c, abx_error **err)
     int terminals = 0;
 
     for (int i = 0; i < 3; i++)
-        terminals += c->stdio_mode[i] == ABX_STDIO_TTY;
+        terminals += c->wish.stdio_mode[i] == ABX_STDIO_TTY;
     if (terminals != 0 && terminals != 3)
         return err_new(err, ABX_E_INVALID, "wrap: a terminal is for all three streams or for none");
     return ABX_OK;
@@ -58,7 +58,7 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     c->judged = false;
     config_unref(c->config);
     c->config = manager_config(m);
-    code = config_merge(c->config, c->settings, 0, &c->arena, &c->layers, err);
+    code = config_merge(c->config, c->wish.settings, 0, &c->arena, &c->layers, err);
     if (code == ABX_OK)
         code = config_policy(c->config, &c->layers, m->log_path, &c->arena, &c->policy, err);
     if (code == ABX_OK)
@@ -221,10 +221,10 @@ static void hint_cwd(abx_error **err)
 static int32_t make_plan(abx_command *c, const struct plan_request *request,
                          const struct plan **ret, bool *ret_widens, abx_error **err)
 {
-    int32_t code = scan_facts(c->policy, c->cwd, &c->arena, &c->facts, err);
+    int32_t code = scan_facts(c->policy, c->wish.cwd, &c->arena, &c->facts, err);
 
     *ret_widens = false;
-    if (code != ABX_OK && err && c->cwd && str_eq(abx_error_subject(*err), c->cwd))
+    if (code != ABX_OK && err && c->wish.cwd && str_eq(abx_error_subject(*err), c->wish.cwd))
         hint_cwd(err);
     if (code == ABX_OK)
         code = plan_compile(c->policy, c->facts, request, &c->arena, ret, err);
@@ -241,12 +241,12 @@ int32_t command_compile(abx_command *c, abx_error **err)
         return err_nomem(err);
     shell_argv[0] = c->policy->shell;
     shell_argv[1] = "-c";
-    shell_argv[2] = c->text;
+    shell_argv[2] = c->wish.text;
     struct plan_request request = {
-        .argv = c->text ? shell_argv : (const char *const *)c->argv,
-        .envp = c->env ? (const char *const *)c->env : (const char *const *)environ,
+        .argv = c->wish.text ? shell_argv : (const char *const *)c->wish.argv,
+        .envp = c->wish.env ? (const char *const *)c->wish.env : (const char *const *)environ,
         .tty = command_wants_tty(c),
-        .timeout_ns = c->timeout_ns,
+        .timeout_ns = c->wish.timeout_ns,
         .backend = c->backend,
         .uncovered = c->bwrap.setuid,
     };

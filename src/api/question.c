@@ -27,8 +27,8 @@ static void add_text(struct sha256 *h, const char *text)
 static bool hash_policy(const abx_command *c, const abx_check *check, const struct layers *layers,
                         const char *cwd, uint8_t ret[SHA256_BYTES])
 {
-    const char *const text[] = { c->text, NULL };
-    const char *const *words = c->text ? text : (const char *const *)c->argv;
+    const char *const text[] = { c->wish.text, NULL };
+    const char *const *words = c->wish.text ? text : (const char *const *)c->wish.argv;
     _arena_ struct arena arena = { 0 };
     struct sha256 h;
     size_t count = 0;
@@ -58,13 +58,13 @@ static bool make_key(const abx_command *c, const abx_check *check, const struct 
 
     if (!cwd || !hash_policy(c, check, layers, cwd, policy))
         return false;
-    if (c->text) {
-        key_of_text(c->text, strlen(c->text), cwd, policy, ret);
+    if (c->wish.text) {
+        key_of_text(c->wish.text, strlen(c->wish.text), cwd, policy, ret);
         return true;
     }
-    while (c->argv[count])
+    while (c->wish.argv[count])
         count++;
-    key_of_argv((const char *const *)c->argv, count, cwd, policy, ret);
+    key_of_argv((const char *const *)c->wish.argv, count, cwd, policy, ret);
     return true;
 }
 
@@ -91,12 +91,12 @@ static char *command_shown(const abx_command *c)
 {
     _buf_ struct buf b = { .limit = QUESTION_MAX_TEXT };
 
-    if (c->text)
-        return escaped(c->text);
-    for (size_t i = 0; c->argv[i]; i++) {
+    if (c->wish.text)
+        return escaped(c->wish.text);
+    for (size_t i = 0; c->wish.argv[i]; i++) {
         if (i > 0)
             (void)buf_putc(&b, ' ');
-        (void)str_word(&b, c->argv[i]);
+        (void)str_word(&b, c->wish.argv[i]);
     }
     return b.failed || !b.data ? NULL : escaped(b.data);
 }
@@ -109,7 +109,7 @@ int32_t question_new(const abx_command *c, const abx_check *check, const struct 
     if (!q)
         return err_nomem(err);
     q->fd = -1;
-    q->deadline = c->timeout_ns > 0 ? run_now_ns() + c->timeout_ns : -1;
+    q->deadline = c->wish.timeout_ns > 0 ? run_now_ns() + c->wish.timeout_ns : -1;
     q->can_keep = make_key(c, check, layers, cwd, q->key);
     q->command = command_shown(c);
     q->part = escaped(check->part);

@@ -46,11 +46,11 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
         .cwd_fd = cwd_fd,
         .limit = c->policy->max_output,
         .cgroup = { c->policy->max_memory, c->policy->max_processes },
-        .output = c->output,
-        .user = c->output_user,
+        .output = c->wish.output,
+        .user = c->wish.output_user,
     };
     for (int i = 0; i < 3; i++) {
-        int32_t mode = c->stdio_mode[i];
+        int32_t mode = c->wish.stdio_mode[i];
 
         if (mode == ABX_STDIO_DEFAULT)
             mode = !capture ? ABX_STDIO_INHERIT : i == 0 ? ABX_STDIO_NULL : ABX_STDIO_CAPTURE;
@@ -59,18 +59,19 @@ static void fill_request(const abx_command *c, bool capture, uint32_t layers, in
         if (mode == ABX_STDIO_INHERIT && !is_stream(c->manager, i))
             mode = ABX_STDIO_NULL;
         ret->stdio[i] = mode == ABX_STDIO_INHERIT ? own[i]
-                        : mode == ABX_STDIO_FD    ? c->stdio_fd[i]
+                        : mode == ABX_STDIO_FD    ? c->wish.stdio_fd[i]
                                                   : -1;
     }
 }
 
 static int32_t open_cwd(const abx_command *c, int *ret_fd, abx_error **err)
 {
-    if (!c->cwd)
+    if (!c->wish.cwd)
         return ABX_OK; /* the launcher inherits ours, whatever its name */
-    int fd = open(c->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(c->wish.cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        int32_t r = err_sys(err, ABX_E_INVALID, -errno, "enter the working directory '%s'", c->cwd);
+        int32_t r = err_sys(err, ABX_E_INVALID, -errno, "enter the working directory '%s'",
+                            c->wish.cwd);
         err_hint(err, "name a directory that is there, with -C DIR");
         return r;
     }
@@ -187,8 +188,8 @@ static void forget_plan(abx_command *c, struct run *run)
     c->plan = NULL;
     arena_done(&c->arena);
     arena_init(&c->arena, ARENA_DEFAULT_LIMIT);
-    settings_free(c->settings);
-    c->settings = NULL;
+    settings_free(c->wish.settings);
+    c->wish.settings = NULL;
     config_unref(c->config);
     c->config = NULL;
 }
@@ -211,7 +212,7 @@ int32_t command_start_run(abx_command *c, struct run *run, bool capture, struct 
     if (code != ABX_OK)
         return code;
     drop_ports(c, &ports);
-    code = net_join(c->manager, run, &ports, &c->settings, ret_net, err);
+    code = net_join(c->manager, run, &ports, &c->wish.settings, ret_net, err);
     command_tell_bwrap(c);
     forget_plan(c, run);
     return code;

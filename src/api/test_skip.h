@@ -6,7 +6,7 @@
  *   mounts, landlock, seccomp, limits     are claimed, and not applied
  *   userns, pidns, ipcns, utsns, cgroupns are not made, as on a host that has none
  *   environment, placeholders, monitor    the variables as they are; none made; nobody watches
- *   capabilities, descriptors, a step     launcher/steps.c, command.c: left out there
+ *   capabilities, descriptors, a step     plan/steps.def: left out there
  */
 #ifndef ABX_API_TEST_SKIP_H
 #define ABX_API_TEST_SKIP_H

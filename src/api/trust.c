@@ -106,8 +106,8 @@ int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool 
     if (!file || file->trusted)
         return ABX_OK;
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    int32_t r = make_side(c->config, c->settings, c->cwd, LAYERS_SKIP(ORIGIN_PROJECT), &arena,
-                          &before, err);
+    int32_t r = make_side(c->config, c->wish.settings, c->wish.cwd, LAYERS_SKIP(ORIGIN_PROJECT),
+                          &arena, &before, err);
     if (r == ABX_OK)
         r = view_make(plan, &arena, &after.context.view, err);
     if (r == ABX_OK)
