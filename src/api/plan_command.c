@@ -217,6 +217,31 @@ static void hint_cwd(abx_error **err)
         err_hint(err, "name a directory that is there, with -C DIR");
 }
 
+/* What the plan is made for; what it points to is the command's, or in its arena. */
+static int32_t fill_request(abx_command *c, struct plan_request *ret, abx_error **err)
+{
+    const char **shell_argv = arena_alloc(&c->arena, 4, sizeof *shell_argv);
+
+    if (!shell_argv)
+        return err_nomem(err);
+    shell_argv[0] = c->policy->shell;
+    shell_argv[1] = "-c";
+    shell_argv[2] = c->wish.text;
+    *ret = (struct plan_request){
+        .argv = c->wish.text ? shell_argv : (const char *const *)c->wish.argv,
+        .envp = (const char *const *)(c->wish.env ? c->wish.env : environ),
+        .tty = command_wants_tty(c),
+        .timeout_ns = c->wish.timeout_ns,
+        .backend = c->backend,
+        .uncovered = c->bwrap.setuid,
+    };
+    while (ret->argv[ret->argc])
+        ret->argc++;
+    if (c->policy->network != NETWORK_FILTERED || c->backend == BACKEND_INNER)
+        return ABX_OK;
+    return net_env_make(c->manager, &c->layers, &c->arena, ret, err);
+}
+
 /* Facts and plan as they are now. */
 static int32_t make_plan(abx_command *c, const struct plan_request *request,
                          const struct plan **ret, bool *ret_widens, abx_error **err)
@@ -231,42 +256,31 @@ static int32_t make_plan(abx_command *c, const struct plan_request *request,
     return code == ABX_OK ? command_check_trust(c, *ret, ret_widens, err) : code;
 }
 
-int32_t command_compile(abx_command *c, abx_error **err)
+/* … looked at again while a project's file seems to grant something: the tree may have changed. */
+static int32_t make_trusted_plan(abx_command *c, const struct plan_request *request,
+                                 const struct plan **ret, abx_error **err)
 {
-    const char **shell_argv = arena_alloc(&c->arena, 4, sizeof *shell_argv); /* outlives us */
-    const struct plan *plan = NULL;
-    int32_t code = ABX_OK;
-
-    if (!shell_argv)
-        return err_nomem(err);
-    shell_argv[0] = c->policy->shell;
-    shell_argv[1] = "-c";
-    shell_argv[2] = c->wish.text;
-    struct plan_request request = {
-        .argv = c->wish.text ? shell_argv : (const char *const *)c->wish.argv,
-        .envp = c->wish.env ? (const char *const *)c->wish.env : (const char *const *)environ,
-        .tty = command_wants_tty(c),
-        .timeout_ns = c->wish.timeout_ns,
-        .backend = c->backend,
-        .uncovered = c->bwrap.setuid,
-    };
-    while (request.argv[request.argc])
-        request.argc++;
-    if (c->policy->network == NETWORK_FILTERED && c->backend != BACKEND_INNER)
-        code = net_env_make(c->manager, &c->layers, &c->arena, &request, err);
-    if (code != ABX_OK)
-        return code;
     for (int looks = 1;; looks++) {
         _err_ abx_error *why = NULL;
         bool widens;
+        int32_t code = make_plan(c, request, ret, &widens, &why);
 
-        code = make_plan(c, &request, &plan, &widens, &why);
         if (widens && looks < TRUST_LOOKS)
             continue;
         if (err)
             *err = TAKE_PTR(why);
-        break;
+        return code;
     }
+}
+
+int32_t command_compile(abx_command *c, abx_error **err)
+{
+    struct plan_request request = { 0 };
+    const struct plan *plan = NULL;
+    int32_t code = fill_request(c, &request, err);
+
+    if (code == ABX_OK)
+        code = make_trusted_plan(c, &request, &plan, err);
     if (code == ABX_OK)
         code = check_spellings(c, err);
     if (code != ABX_OK)

@@ -353,20 +353,10 @@ static void end_run(struct run *r)
         ;
 }
 
-void run_done(struct run *r, struct run_rest *ret_rest)
+/* Our ends of what leads to it, and what was kept about it. */
+static void close_ends(struct run *r)
 {
-    if (r->keeper > 0)
-        end_run(r);
-    struct run_rest rest = { .keeper = r->gone ? 0 : r->keeper, .pidfd = r->pidfd };
-    if (!run_reap(&rest, ret_rest == NULL) && ret_rest)
-        *ret_rest = rest;
-    else if (ret_rest)
-        *ret_rest = (struct run_rest){ .pidfd = -1 };
-
-    set_lifeline(r, -1);
-    hold_release(&r->hold); /* nothing to do, unless the launcher was never spawned */
     hold_close(&r->hold);
-    cgroup_remove(&r->cgroup); /* refused while pid 1 is on its way out: then the keeper does it */
     cgroup_close(&r->cgroup);
     fd_close(r->status_fd);
     fd_close(r->tty_fd);
@@ -376,6 +366,21 @@ void run_done(struct run *r, struct run_rest *ret_rest)
         stream_close(&r->streams[i]);
     violations_done(&r->violations);
     release_kept(r);
+}
+
+void run_done(struct run *r, struct run_rest *ret_rest)
+{
+    if (r->keeper > 0)
+        end_run(r);
+    struct run_rest rest = { .keeper = r->gone ? 0 : r->keeper, .pidfd = r->pidfd };
+    (void)run_reap(&rest, ret_rest == NULL); /* nothing is left of it then */
+    if (ret_rest)
+        *ret_rest = rest;
+
+    set_lifeline(r, -1);
+    hold_release(&r->hold);    /* nothing to do, unless the launcher was never spawned */
+    cgroup_remove(&r->cgroup); /* refused while pid 1 is on its way out: then the keeper does it */
+    close_ends(r);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->limits_told = r->logged = false;
@@ -387,16 +392,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
 
 void run_forget(struct run *r)
 {
-    violations_done(&r->violations);
-    release_kept(r);
-    hold_close(&r->hold);
-    cgroup_close(&r->cgroup);
     fd_close(r->lifeline_fd);
-    fd_close(r->status_fd);
-    fd_close(r->tty_fd);
     fd_close(r->pidfd);
-    close_listeners(r);
-    close_sockets(r);
-    for (int i = 1; i < 3; i++)
-        stream_close(&r->streams[i]);
+    close_ends(r);
 }
