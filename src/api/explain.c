@@ -49,6 +49,14 @@ int32_t explain_resolve(const struct explain_context *context, const char *text,
     return text ? resolve_path(arena, &base, text, ret, err) : err_nomem(err);
 }
 
+/* '~' as in a rule; "./~" is a file of that name. */
+static const char *expand_home(const struct facts *facts, const char *text, struct arena *arena)
+{
+    if (text[0] != '~' || (text[1] && text[1] != '/') || !facts->home)
+        return text;
+    return arena_printf(arena, "%s%s", facts->home, text + 1);
+}
+
 /* What a run would execute by this name: from the PATH of the plan, else as it is. */
 static const char *find_program(const abx_command *c, const char *name, struct arena *arena)
 {
@@ -225,7 +233,8 @@ static int32_t explain_file(const abx_command *c, size_t operation, const char *
     struct explain_context context = { c->policy, c->facts, c->plan, { 0 } };
     struct resolved where = { 0 };
     bool exec = operations[operation].operation == EXPLAIN_EXEC;
-    const char *name = exec ? find_program(c, text, &a->arena) : text;
+    const char *given = expand_home(c->facts, text, &a->arena);
+    const char *name = given && exec ? find_program(c, given, &a->arena) : given;
     int32_t r = name ? explain_resolve(&context, name, &a->arena, &where, err) : err_nomem(err);
 
     if (r == ABX_OK)

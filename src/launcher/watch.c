@@ -43,11 +43,19 @@ static const struct call *find_call(int32_t number)
 
 /* ---- paths ---- */
 
+/* An open that wants a new file is about the name as well: made before, it would fail. */
+static bool is_about_name(const struct look *l)
+{
+    const uint32_t makes = SYS_O_CREAT | SYS_O_EXCL;
+
+    return l->call->kind == WATCH_REMOVE || l->call->kind == WATCH_MAKE ||
+           l->call->kind == WATCH_MOVE || (l->open_flags & makes) == makes;
+}
+
 static void look_closer(const struct look *l)
 {
     static char path[TEXT_MAX];
-    const bool name_only = l->call->kind == WATCH_REMOVE || l->call->kind == WATCH_MAKE ||
-                           l->call->kind == WATCH_MOVE;
+    const bool name_only = is_about_name(l);
 
     if (!record_may_look(&record_calls))
         return;

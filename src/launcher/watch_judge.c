@@ -71,7 +71,7 @@ static enum found find_mount(const char *text)
 
 static long try_stat(const char *text, bool follow, struct statx *ret)
 {
-    const unsigned mask = STATX_TYPE | STATX_MODE | STATX_SIZE;
+    const unsigned mask = STATX_TYPE | STATX_MODE | STATX_SIZE | STATX_NLINK;
 
     return TRY5(__NR_statx, SYS_AT_FDCWD, text, follow ? 0 : SYS_AT_NOFOLLOW, mask, ret);
 }
@@ -171,6 +171,12 @@ bool judge_make(const struct look *l)
     return parent_refuses(l);
 }
 
+/* Nobody removes a directory that has others in it. git tries, up to its own, after each stash. */
+static bool is_kept_by_content(const struct look *l, const struct statx *st)
+{
+    return l->call->kind == WATCH_REMOVE && (st->stx_mode & S_IFMT) == S_IFDIR && st->stx_nlink > 2;
+}
+
 bool judge_remove(struct look *l, bool replace)
 {
     struct statx st;
@@ -185,6 +191,8 @@ bool judge_remove(struct look *l, bool replace)
     }
     long r = try_stat(l->text, false, &st);
     bool there = r == 0 || r == -EACCES; /* hidden: there for all that the caller knows */
+    if (r == 0 && is_kept_by_content(l, &st))
+        return false;
     if (r == 0 && is_mount_root(&st)) {
         l->flags |= WATCH_ROOT;
         return true;

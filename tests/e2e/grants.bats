@@ -58,6 +58,14 @@ print(shlex.join(shlex.split(json.load(open(sys.argv[1]))["violations"][0]["gran
     expect "$(cat "$H/.tool/x" "$H/.tool-rc")" $'x\nx'
 }
 
+@test "a file that must be new, as a lock: made first it would be in the way, so the directory is named" {
+    expect "$(records --env HOME="$H" -c 'set -C; echo x >~/.rc.lock' | cut -d'|' -f1,2,3,7)" \
+        "file-write|$H/.rc.lock|openat|--rw $H"
+    run as_who "$BOX" run -C "$W" --env HOME="$H" -c 'set -C; echo x >~/.rc.lock'
+    [[ "$output" == *"; to allow: --rw $H"* && "$output" != *", after "* ]]
+    granted "file-write|$H/.rc.lock|default|--rw $H" -- "$PAYLOAD" sys openat -100 "@$H/.rc.lock" 0301 0600
+}
+
 @test "protected files, those that exist and those that do not" {
     host_git -C "$W" init -q
     mkdir "$W/.vscode"

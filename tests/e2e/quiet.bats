@@ -37,6 +37,17 @@ quiet() {
     expect "$(records "${ALLOW[@]}" -c 'cd two && git commit -q --allow-empty -m x; :')" ""
 }
 
+@test "git: a stash and back, a rebase, branches, here and in a linked worktree" {
+    # After each stash git tries to remove what its ref was in, up to the repository's own directory.
+    make_repo
+    for W in "$W" "$T/linked"; do
+        quiet --approve yes -c 'set -e
+            echo y >>file && git stash -q && git stash pop -q && git commit -qam two
+            git switch -q -c other HEAD~1 && git commit -q --allow-empty -m three
+            git rebase -q - && git switch -q --detach && git reset -q --hard && git update-ref -d refs/heads/other'
+    done
+}
+
 @test "make of a C project, in parallel, with a library and tests" {
     local i
     for i in 1 2 3 4 5 6; do echo "int f$i(void) { return $i; }" >"$W/f$i.c"; done

@@ -110,6 +110,21 @@ grant_works() {
         "$H/.config/agentbox/config.json"
 }
 
+@test "~ is the home, as in a rule, and ./~ a file of that name" {
+    mkdir -p "$H/.ssh" "$W/~/.ssh"
+    own "$H" "$W"
+    [ "$(why read '~/.ssh/id')" = deny ]
+    [ "$(field path)" = "$H/.ssh/id" ]
+    [ "$(why write '~')" = deny ]
+    [ "$(field path)" = "$H" ]
+    [ "$(why exec '~/bin/x')" = allow ]
+    [ "$(field path)" = "$H/bin/x" ]
+    [ "$(why write './~/.ssh/id')" = allow ]
+    [ "$(field path)" = "$W/~/.ssh/id" ]
+    OPTIONS+=(--rw '~/.ssh')
+    [ "$(why write '~/.ssh/id')" = allow ]
+}
+
 @test "the system's directories" {
     local mark=/tmp/abx-${FIX##*.}-$BATS_TEST_NUMBER
     echo x >"$mark"

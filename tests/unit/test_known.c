@@ -59,7 +59,7 @@ static void a_directory_is_looked_at_again_after_a_while(void **state)
     turn(dir);
     while (missed < 2 * USES && !serve_open(in(dir, "new"), MAKES))
         missed++;
-    assert_told("ro/new", 0);
+    assert_told("ro/new", WATCH_NAME);
     assert_in_range(missed, 1, USES); /* it was remembered, and not for ever */
 }
 
@@ -84,7 +84,7 @@ static void moving_linking_and_making_are_noticed(void **state)
         else
             (void)serve(SYS_mkdirat, HERE, one, 0, 0);
         assert_true(serve_open(in(dir, name), MAKES));
-        assert_told(in("ro", name), 0);
+        assert_told(in("ro", name), WATCH_NAME);
     }
 }
 
@@ -100,7 +100,7 @@ static void who_goes_elsewhere_is_followed(void **state)
         assert_int_equal(monitor.error, 0);
         assert_int_equal(chdir("ro"), 0);
         assert_true(serve_open(i ? "two" : "one", MAKES));
-        assert_told(i ? "ro/two" : "ro/one", 0);
+        assert_told(i ? "ro/two" : "ro/one", WATCH_NAME);
         assert_false(serve(SYS_chdir, text(".."), 0, 0, 0));
         assert_int_equal(fchdir(back), 0);
     }
@@ -142,7 +142,7 @@ static void links_of_proc_are_never_remembered(void **state)
     assert_false(serve_open(path, MAKES));
     assert_int_equal(dup3(ro, fd, O_CLOEXEC), fd);
     assert_true(serve_open(path, MAKES));
-    assert_told("ro/pnew", 0);
+    assert_told("ro/pnew", WATCH_NAME);
     (void)close(fd);
     (void)close(ro);
 }

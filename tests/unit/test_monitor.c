@@ -54,7 +54,7 @@ static void writing_is_told_where_the_view_refuses_it(void **state)
         if (told != rows[i].told)
             fail_msg("%s, %o: %s", rows[i].path, rows[i].flags, told ? "told" : "not told");
         if (told)
-            assert_told(rows[i].path, 0);
+            assert_told(rows[i].path, rows[i].flags & O_EXCL ? WATCH_NAME : 0);
         assert_int_equal(monitor.error, 0); /* it goes on, whatever was seen */
     }
 }
@@ -85,7 +85,10 @@ static void names_are_told_as_names(void **state)
     assert_true(serve(SYS_unlinkat, HERE, text("ro/f"), 0, 0));
     assert_told("ro/f", WATCH_NAME);
     assert_false(serve(SYS_unlinkat, HERE, text("ro/none"), 0, 0));
-    assert_true(serve(SYS_unlinkat, HERE, text("ro"), AT_REMOVEDIR, 0));
+    assert_false(serve(SYS_unlinkat, HERE, text("ro"), AT_REMOVEDIR, 0)); /* sub is in it */
+    assert_true(serve(SYS_unlinkat, HERE, text("ro/sub"), AT_REMOVEDIR, 0));
+    assert_told("ro/sub", WATCH_NAME);
+    assert_true(serve(SYS_renameat2, HERE, text("ro"), HERE, text("rw/x")));
     assert_told("ro", WATCH_NAME | WATCH_ROOT);
     assert_true(serve(SYS_renameat2, HERE, text("rw/f"), HERE, text("ro/moved")));
     assert_told("ro/moved", WATCH_NAME);
@@ -123,7 +126,10 @@ static void old_calls_are_told_likewise(void **state)
     assert_told("ro/d", WATCH_NAME);
     assert_true(serve(SYS_unlink, text("ro/f"), 0, 0, 0));
     assert_told("ro/f", WATCH_NAME);
-    assert_true(serve(SYS_rmdir, text("ro"), 0, 0, 0));
+    assert_false(serve(SYS_rmdir, text("ro"), 0, 0, 0)); /* sub is in it */
+    assert_true(serve(SYS_rmdir, text("ro/sub"), 0, 0, 0));
+    assert_told("ro/sub", WATCH_NAME);
+    assert_true(serve(SYS_rename, text("ro"), text("rw/x"), 0, 0));
     assert_told("ro", WATCH_NAME | WATCH_ROOT);
     assert_true(serve(SYS_rename, text("rw/f"), text("ro/moved"), 0, 0));
     assert_told("ro/moved", WATCH_NAME);
