@@ -97,7 +97,7 @@ static const char *path_objection(const struct lessons *l, const abx_violation *
     if (!str_eq(abx_violation_rule(v), "default"))
         return "a rule protects it";
     if (!path[0])
-        return "no grant would allow it";
+        return "no grant of its own would allow it";
     if (!second || (l->home && is_beneath(l->home, path)))
         return "a grant would be too broad";
     if (access(path, F_OK) < 0 && errno == ENOENT)

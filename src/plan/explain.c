@@ -260,6 +260,24 @@ static const char *path_to_make(const struct question *q)
     return path_depth(path) == path_depth(ancestor) + 1 ? path : arena_strndup(q->arena, path, len);
 }
 
+/* An entry that cannot be made first, in a directory that is too much to be granted for it. */
+static bool is_too_much(const struct question *q)
+{
+    const char *ancestor = q->path->ancestor;
+
+    return !q->path->exists && q->path->making == EXPLAIN_ENTRY && q->effect == EFFECT_DEFAULT &&
+           ancestor && ancestor[1] && is_broad(q, ancestor);
+}
+
+static const char *too_much_note(const struct question *q)
+{
+    const char *word = explain_word(q->arena, q->path->ancestor);
+
+    return word ? arena_printf(q->arena, "only --rw %s would do, and that is much for one name",
+                               word)
+                : NULL;
+}
+
 /* The path to name in a grant; NULL: there is none that would help. */
 static const char *grant_path(const struct question *q)
 {
@@ -269,7 +287,7 @@ static const char *grant_path(const struct question *q)
         return q->path->path;
     if (q->effect == EFFECT_HELD || q->effect == EFFECT_HIDDEN)
         return at_rule;
-    if (made)
+    if (made || is_too_much(q))
         return made;
     /* What does not exist cannot be mounted; new entries of "/" itself are never possible. */
     return q->path->ancestor && q->path->ancestor[1] ? q->path->ancestor : NULL;
@@ -318,6 +336,8 @@ static const char *denial_note(const struct question *q, const char *first)
                                 q->path->making == EXPLAIN_ANYTHING ? " (a file: touch)" : "");
         if (refusal && path_is_beneath(q->path->path, q->context->facts->cwd))
             return arena_printf(q->arena, "%s, and so it is not made writable by itself", refusal);
+        if (is_too_much(q))
+            return too_much_note(q);
         if (q->operation == EXPLAIN_WRITE && !q->path->exists && !grant_path(q))
             return "what does not exist cannot be granted, and a run makes nothing in /";
         return "what no rule names can be read, not written";

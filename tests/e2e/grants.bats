@@ -58,12 +58,21 @@ print(shlex.join(shlex.split(json.load(open(sys.argv[1]))["violations"][0]["gran
     expect "$(cat "$H/.tool/x" "$H/.tool-rc")" $'x\nx'
 }
 
-@test "a file that must be new, as a lock: made first it would be in the way, so the directory is named" {
-    expect "$(records --env HOME="$H" -c 'set -C; echo x >~/.rc.lock' | cut -d'|' -f1,2,3,7)" \
-        "file-write|$H/.rc.lock|openat|--rw $H"
-    run as_who "$BOX" run -C "$W" --env HOME="$H" -c 'set -C; echo x >~/.rc.lock'
-    [[ "$output" == *"; to allow: --rw $H"* && "$output" != *", after "* ]]
-    granted "file-write|$H/.rc.lock|default|--rw $H" -- "$PAYLOAD" sys openat -100 "@$H/.rc.lock" 0301 0600
+@test "a lock and a link in the home cannot be made first, and all of the home is not proposed for them" {
+    local call
+    echo x >"$H/there"
+    own "$H"
+    for call in "openat|openat -100 @$H/.rc.lock 0301 0600" "symlinkat|symlinkat @x -100 @$H/.rc.lock" "unlinkat|unlinkat -100 @$H/there 0"; do
+        local words=()
+        read -ra words <<<"-- $PAYLOAD sys ${call#*|}"
+        expect "$(records "${words[@]}" | cut -d'|' -f3,4,7)" "${call%%|*}|default|"
+        run as_who "$BOX" run -C "$W" "${words[@]}"
+        [[ "$output" == *"; only --rw $H would do, and that is much for one name"* ]]
+        expect "$(records --rw "$H" "${words[@]}")" ""
+        expect "$(tail -n 1 "$X/out" | grep -o 'ok$')" ok
+        rm -f "$H/.rc.lock"
+    done
+    granted "file-write|$O/.rc.lock|default|--rw $O" -- "$PAYLOAD" sys openat -100 "@$O/.rc.lock" 0301 0600
 }
 
 @test "protected files, those that exist and those that do not" {

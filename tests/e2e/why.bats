@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Why: the answer is what the kernel does, and the change that it names works.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2034
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2088
 load ../lib/e2e
 
 # why OPERATION PATH: "allow" or "deny", with the options of `box`.
