@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api/explain.h"
 #include "api/internal.h"
 #include "api/net_env.h"
 #include "api/test_skip.h"
@@ -15,6 +16,7 @@
 #include "plan/compile.h"
 #include "plan/shortfalls.h"
 #include "plan/view.h"
+#include "policy/presets.h"
 #include "probe/scan.h"
 #include "probe/state.h"
 
@@ -84,6 +86,11 @@ static void notice_cwd(const abx_command *c)
     const char *why = plan_notice(c->policy, c->facts);
     char text[256];
 
+    if (!why && (c->policy->presets & PRESET_BASE) && geteuid() == 0 &&
+        !host_allows(c->facts->cwd, W_OK))
+        manager_notice(c->manager, ABX_NOTICE_INFO,
+                       "files here stay as they are: the working directory is another user's, and "
+                       "root has no power over permissions inside; run it as that user");
     if (!why)
         return;
     (void)snprintf(text, sizeof text,

@@ -193,3 +193,14 @@ t = threading.Thread(target=lambda: print(1)); t.start(); t.join()"'
     run inside 'test -r /proc/self/environ && ls /proc/self/fd >/dev/null && echo fine'
     [ "$output" = fine ]
 }
+
+@test "root in a directory of another user's is told that it cannot write there" {
+    [ "$WHO" = root ] || skip "user: has no override to miss"
+    local text="note: files here stay as they are: the working directory is another user's"
+    chown "$USER_ID" "$W"
+    run as_who "$BOX" run -C "$W" -- touch new
+    [[ $status -eq 1 && $output == *"Permission denied"*"$text"* && ! -e "$W/new" ]]
+    chmod 777 "$W"
+    run as_who "$BOX" run -C "$W" -- touch new
+    [[ $status -eq 0 && -e "$W/new" && $output != *"$text"* ]]
+}
