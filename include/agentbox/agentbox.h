@@ -126,13 +126,14 @@ ABX_API void abx_config_free(abx_config *config);
 /*
  * The layers of the program's files, weaker first: the system's (/etc/agentbox/config.*), the
  * user's ($XDG_CONFIG_HOME/agentbox/config.* or ~/.config), the project's (.agentbox.* in cwd, or
- * above it up to the top of its git repository). What was set by calls counts as the user's. cwd
- * NULL: the process's own. file, if not NULL, replaces the project's. The system's file always
- * counts. All problems of all files are told at once; on failure nothing is changed. Once for each
- * configuration.
+ * above it up to the top of the outermost git repository). What was set by calls counts as the
+ * user's. cwd NULL: the process's own. file, if not NULL, replaces the project's. The system's file
+ * always counts. All problems of all files are told at once; on failure nothing is changed. Once
+ * for each configuration.
  *
- * A project's file that grants more than would hold without it makes a run fail (ABX_E_CONFIG, the
- * grants as further errors) until the user has accepted exactly these bytes: abx_config_trust.
+ * A project's file that grants more than would hold without it, or that was found in the place of
+ * another one further up, makes a run fail (ABX_E_CONFIG, the grants as further errors) until the
+ * user has accepted exactly these bytes: abx_config_trust.
  */
 #define ABX_LOAD_SYSTEM_ONLY 1u /* neither the user's nor the project's file */
 #define ABX_LOAD_FILE_ONLY   2u /* file alone: to check it, as whose it is by its directory */

@@ -58,14 +58,17 @@ static int32_t find_rules(abx_manager *m, abx_config *config, const struct setti
 {
     _arena_ struct arena arena = { 0 };
     struct layers layers;
+    int32_t code = config_check_place(config, err);
 
+    if (code != ABX_OK)
+        return code;
     if (!rules_are_set(call)) {
-        int32_t code = shared_rules(m, config, ret, err);
+        code = shared_rules(m, config, ret, err);
         *ret_withheld = config->rules_withheld;
         return code;
     }
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    int32_t code = config_merge(config, call, 0, &arena, &layers, err);
+    code = config_merge(config, call, 0, &arena, &layers, err);
     if (code == ABX_OK)
         code = rules_build(config, &layers, ret_own, ret_withheld, err);
     *ret = *ret_own;

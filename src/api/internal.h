@@ -31,9 +31,11 @@
 struct config_file {
     enum origin origin;
     char *path, *directory; /* directory: NULL if there is no file */
+    char *hides;            /* of the project: the file whose place it takes, or NULL */
     uint8_t digest[SHA256_BYTES];
     bool trusted; /* of the project: what it grants was accepted */
     bool foreign; /* … another program's: ABX_LOAD_SETTINGS */
+    bool named;   /* … by the caller: then it may take another's place */
 };
 
 struct abx_config {
@@ -278,6 +280,8 @@ int32_t take_text(struct buf *b, char **ret_text, abx_error **err);
 void put_quoted(struct buf *b, const char *before, const char *text, const char *after);
 
 /* ---- trust.c ---- */
+/* ABX_E_CONFIG: the project's file was looked for, takes another's place and is not trusted. */
+int32_t config_check_place(const abx_config *config, abx_error **err);
 #define TRUST_LOOKS 3
 /*
  * ABX_OK if there is no project's file, if it is trusted, or if it grants this plan nothing.

@@ -22,6 +22,7 @@ static void file_done(struct config_file *file)
 {
     free(file->path);
     free(file->directory);
+    free(file->hides);
 }
 
 void config_done(abx_config *config)
@@ -44,7 +45,8 @@ static bool copy_file(struct config_file *to, const struct config_file *from)
     *to = *from;
     to->path = strdup(from->path);
     to->directory = from->directory ? strdup(from->directory) : NULL;
-    return to->path && (to->directory || !from->directory);
+    to->hides = from->hides ? strdup(from->hides) : NULL;
+    return to->path && (to->directory || !from->directory) && (to->hides || !from->hides);
 }
 
 int32_t config_copy(const abx_config *config, abx_config **ret, abx_error **err)
@@ -157,12 +159,14 @@ static bool file_is_trusted(const struct configfile *file, struct arena *arena)
 }
 
 static int32_t note_files(abx_config *config, const struct configfile *files, size_t count,
-                          uint32_t flags, struct arena *arena, abx_error **err)
+                          bool named, uint32_t flags, struct arena *arena, abx_error **err)
 {
     for (size_t i = 0; i < count; i++) {
         struct config_file found = { .origin = files[i].origin,
                                      .path = (char *)files[i].path,
                                      .directory = (char *)files[i].directory,
+                                     .hides = (char *)files[i].hides,
+                                     .named = named,
                                      .trusted = files[i].text && file_is_trusted(&files[i], arena),
                                      .foreign = (flags & ABX_LOAD_SETTINGS) &&
                                                 files[i].origin == ORIGIN_PROJECT };
@@ -230,7 +234,7 @@ int32_t abx_config_load_layers(abx_config *config, const char *cwd, const char *
         return code;
     code = decode_files(copy, files, count, cwd, flags, err);
     if (code == ABX_OK)
-        code = note_files(copy, files, count, flags, &arena, err);
+        code = note_files(copy, files, count, file != NULL, flags, &arena, err);
     if (code != ABX_OK) {
         abx_config_free(copy);
         return code;

@@ -105,7 +105,9 @@ int32_t net_rules_make(const abx_config *config, const struct settings *call, st
         return ABX_OK; /* nothing is allowed */
     const struct config_file *project = config_project(config);
     bool untrusted = project && !project->trusted;
-    int32_t code = config_merge(config, call, 0, arena, &all, err);
+    int32_t code = config_check_place(config, err);
+    if (code == ABX_OK)
+        code = config_merge(config, call, 0, arena, &all, err);
     if (code == ABX_OK)
         code = config_merge(config, call, untrusted ? LAYERS_SKIP(ORIGIN_PROJECT) : 0, arena,
                             &granted, err);

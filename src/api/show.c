@@ -107,18 +107,22 @@ static void print_files(struct printer *p, const abx_config *config)
     static const char *const states[] = { "absent", "loaded", "trusted" };
 
     for (size_t i = 0; i < config->file_count; i++) {
+        const char *hides = config->files[i].named ? NULL : config->files[i].hides;
         int32_t state = abx_config_file_state(config, i);
         if (p->as_json) {
             json_object(&p->json);
             json_pair_str(&p->json, "origin", origin_name(config->files[i].origin));
             json_pair_str(&p->json, "path", config->files[i].path);
             json_pair_str(&p->json, "state", states[state]);
+            json_pair_str(&p->json, "inPlaceOf", hides);
             json_object_end(&p->json);
             continue;
         }
         (void)buf_printf(p->out, "# %-8s %-8s ", origin_name(config->files[i].origin),
                          states[state]);
         put_escaped(p->out, config->files[i].path);
+        if (hides)
+            put_quoted(p->out, ", in the place of ", hides, "");
         (void)buf_putc(p->out, '\n');
     }
 }

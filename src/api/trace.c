@@ -37,6 +37,8 @@ void trace_config(const abx_manager *m, const abx_config *config, const struct l
         (void)buf_printf(&line, "file: %s ", origin_name(config->files[i].origin));
         put(&line, config->files[i].path);
         (void)buf_printf(&line, ": %s", file_states[abx_config_file_state(config, i)]);
+        if (config->files[i].hides && !config->files[i].named)
+            put_quoted(&line, ", in the place of ", config->files[i].hides, "");
         say(m, &line);
     }
     for (size_t i = 0; i < layers->count; i++) {

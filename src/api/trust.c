@@ -39,9 +39,27 @@ static int32_t make_side(const abx_config *config, const struct settings *call, 
     return r == ABX_OK ? view_make(plan, arena, &ret->context.view, err) : r;
 }
 
+/* A file that takes another's place: what that one takes away does not hold. Said first. */
+static int32_t add_place(const struct config_file *file, struct arena *arena,
+                         const struct widening **list, size_t *count, abx_error **err)
+{
+    struct widening *all = arena_alloc(arena, *count + 1, sizeof *all);
+    const char *text = arena_printf(arena, "it takes the place of '%s'", file->hides);
+
+    if (!all || !text)
+        return err_nomem(err);
+    all[0] = (struct widening){ file->path, "", text };
+    if (*count)
+        memcpy(all + 1, *list, *count * sizeof *all);
+    *list = all;
+    (*count)++;
+    return ABX_OK;
+}
+
 static int32_t find_widenings(const abx_config *config, const char *cwd, struct arena *arena,
                               const struct widening **ret, size_t *ret_count, abx_error **err)
 {
+    const struct config_file *file = config_project(config);
     int32_t r = ABX_OK;
 
     *ret_count = 1;
@@ -52,10 +70,9 @@ static int32_t find_widenings(const abx_config *config, const char *cwd, struct 
         if (r == ABX_OK)
             r = make_side(config, NULL, cwd, 0, arena, &after, err);
         if (r == ABX_OK)
-            r = widen_compare(&before, &after, config_project(config)->directory, arena, ret,
-                              ret_count, err);
+            r = widen_compare(&before, &after, file->directory, arena, ret, ret_count, err);
     }
-    return r;
+    return r == ABX_OK && file->hides ? add_place(file, arena, ret, ret_count, err) : r;
 }
 
 void hint_trust(const struct config_file *file, const char *otherwise, abx_error **err)
@@ -92,6 +109,20 @@ static int32_t refuse_untrusted(const struct config_file *file, const struct wid
     return r;
 }
 
+int32_t config_check_place(const abx_config *config, abx_error **err)
+{
+    const struct config_file *file = config_project(config);
+    _arena_ struct arena arena = { 0 };
+    const struct widening *list = NULL;
+    size_t count = 0;
+
+    if (!file || !file->hides || file->named || file->trusted)
+        return ABX_OK;
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    int32_t r = add_place(file, &arena, &list, &count, err);
+    return r == ABX_OK ? refuse_untrusted(file, list, count, err) : r;
+}
+
 int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool *ret_widens,
                             abx_error **err)
 {
@@ -105,9 +136,12 @@ int32_t command_check_trust(const abx_command *c, const struct plan *plan, bool 
     *ret_widens = false;
     if (!file || file->trusted)
         return ABX_OK;
+    int32_t r = config_check_place(c->config, err);
+    if (r != ABX_OK)
+        return r;
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
-    int32_t r = make_side(c->config, c->wish.settings, c->wish.cwd, LAYERS_SKIP(ORIGIN_PROJECT),
-                          &arena, &before, err);
+    r = make_side(c->config, c->wish.settings, c->wish.cwd, LAYERS_SKIP(ORIGIN_PROJECT), &arena,
+                  &before, err);
     if (r == ABX_OK)
         r = view_make(plan, &arena, &after.context.view, err);
     if (r == ABX_OK)

@@ -5,14 +5,17 @@
  *   system   /etc/agentbox/config.{json,jsonc,yaml}: always counts
  *   global   $XDG_CONFIG_HOME/agentbox/config.*, else ~/.config/agentbox/config.*
  *   project  .agentbox.{json,jsonc,yaml} in the working directory or, inside a git repository, in
- *            the nearest directory up to its top
+ *            the nearest directory up to the top of the outermost one
  *
  * The search goes upwards only through directories that belong to the user or to root and that
- * others cannot write, and never above the home directory: nobody else may slip a file in. A file
- * must be a plain one, of the user or root, that nobody else can write; anything else is refused by
- * name, never passed over, for a file that silently does not count is a hole where it narrows. So
- * is one that is called .yml. Two files in one place are refused. Placeholders of a run that is
- * going on count as absent.
+ * others cannot write, and never above the home directory: nobody else may slip a file in. Since a
+ * command can make a repository and a file below the project's own, the outermost repository is
+ * what counts, and a file that takes the place of another says of which.
+ *
+ * A file must be a plain one, of the user or root, that nobody else can write; anything else is
+ * refused by name, never passed over, for a file that silently does not count is a hole where it
+ * narrows. So is one that is called .yml. Two files in one place are refused. Placeholders of a run
+ * that is going on count as absent.
  */
 #include "probe/configfiles.h"
 
@@ -259,30 +262,58 @@ static int32_t find_global(struct arena *arena, struct configfile *file, abx_err
 
 /* ---- the project ---- */
 
+/* The directories that a project's file counts in, the nearest first. */
+struct reach {
+    const char *dirs[CONFIGFILES_MAX_DEPTH];
+    size_t count;
+    bool in_git; /* the last one is the top of the outermost repository */
+};
+
 /* Nobody but the user and root can put something there. */
-static bool directory_is_safe(int dir)
+static bool directory_is_safe(const char *path)
 {
     struct stat st;
 
-    return fstat(dir, &st) == 0 && (st.st_uid == geteuid() || owner_is_root(st.st_uid)) &&
+    return lstat(path, &st) == 0 && (st.st_uid == geteuid() || owner_is_root(st.st_uid)) &&
            !(st.st_mode & 002);
 }
 
-/* The top of the git repository that start lies in; NULL: none within reach. */
-static int32_t find_top(const char *start, struct arena *arena, const char **ret, abx_error **err)
+static int32_t is_git_top(const char *path, struct arena *arena, bool *ret, abx_error **err)
+{
+    const char *git = path_join(arena, path, ".git");
+    struct stat st;
+
+    *ret = false;
+    if (!git)
+        return err_nomem(err);
+    if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+        return errno == ENOENT ? ABX_OK : cannot_look(path, -errno, err);
+    _fd_ int dir = fd_open_path(AT_FDCWD, path);
+    if (dir < 0)
+        return cannot_look(path, dir, err);
+    *ret = !held_is_placeholder(dir, &st);
+    return ABX_OK;
+}
+
+/* One look a directory up to the end; whose they are is asked up to the repository only. */
+static int32_t find_reach(const char *start, struct arena *arena, struct reach *ret,
+                          abx_error **err)
 {
     const char *home = configfiles_home(arena), *path = start;
 
-    *ret = NULL;
-    for (int depth = 0; depth < CONFIGFILES_MAX_DEPTH; depth++) {
-        _fd_ int dir = fd_open_path(AT_FDCWD, path);
-        if (dir < 0)
-            return cannot_look(path, dir, err);
-        if (depth && !directory_is_safe(dir))
-            return ABX_OK;
-        if (entry_exists(dir, ".git")) {
-            *ret = path;
-            return ABX_OK;
+    *ret = (struct reach){ .count = 1 };
+    for (size_t depth = 0, safe = 1; depth < CONFIGFILES_MAX_DEPTH; depth++) {
+        bool is_top;
+        int32_t r = is_git_top(path, arena, &is_top, err);
+        if (r != ABX_OK)
+            return r;
+        ret->dirs[depth] = path;
+        for (; is_top && safe <= depth; safe++)
+            if (!directory_is_safe(ret->dirs[safe]))
+                return ABX_OK;
+        if (is_top) {
+            ret->count = depth + 1;
+            ret->in_git = true;
         }
         if (!path[1] || (home && str_eq(path, home)))
             return ABX_OK;
@@ -296,6 +327,24 @@ static int32_t find_top(const char *start, struct arena *arena, const char **ret
     err_subject(err, start);
     err_hint(err, "name the file with --config, or use --no-config");
     return r;
+}
+
+/* file->hides: what would have been found without the file, which lies in the directory at. */
+static int32_t find_hidden(const struct reach *reach, size_t at, struct arena *arena,
+                           struct configfile *file, abx_error **err)
+{
+    while (++at < reach->count) {
+        _fd_ int dir = fd_open_path(AT_FDCWD, reach->dirs[at]);
+        if (dir < 0)
+            return cannot_look(reach->dirs[at], dir, err);
+        for (size_t i = 0; i < NAME_COUNT; i++) {
+            if (!entry_exists(dir, project_names[i]))
+                continue;
+            file->hides = path_join(arena, reach->dirs[at], project_names[i]);
+            return file->hides ? ABX_OK : err_nomem(err);
+        }
+    }
+    return ABX_OK;
 }
 
 /* The canonical path of the working directory; NULL: there is none. */
@@ -320,27 +369,25 @@ static int32_t find_start(const char *cwd, struct arena *arena, const char **ret
 static int32_t find_project(const char *cwd, struct arena *arena, struct configfile *file,
                             abx_error **err)
 {
-    const char *start = NULL, *top = NULL;
+    const char *start = NULL;
+    struct reach reach;
     int32_t r = find_start(cwd, arena, &start, err);
 
     file->path = ".agentbox.*";
     if (r != ABX_OK || !start)
         return r; /* there is no such directory: whoever enters it will say so */
-    r = find_top(start, arena, &top, err);
-    for (const char *path = start; r == ABX_OK && path;) {
-        _fd_ int dir = fd_open_path(AT_FDCWD, path);
+    r = find_reach(start, arena, &reach, err);
+    for (size_t i = 0; r == ABX_OK && i < reach.count; i++) {
+        _fd_ int dir = fd_open_path(AT_FDCWD, reach.dirs[i]);
         if (dir < 0)
-            return cannot_look(path, dir, err);
-        r = read_place(dir, path, project_names, arena, file, err);
-        if (r != ABX_OK || file->text || !top || str_eq(path, top))
-            break;
-        path = path_parent(arena, path);
-        if (!path)
-            return err_nomem(err);
+            return cannot_look(reach.dirs[i], dir, err);
+        r = read_place(dir, reach.dirs[i], project_names, arena, file, err);
+        if (r == ABX_OK && file->text)
+            return find_hidden(&reach, i, arena, file, err);
     }
-    if (r == ABX_OK && !file->text)
+    if (r == ABX_OK)
         file->path = arena_printf(arena, "%s/.agentbox.*%s", start[1] ? start : "",
-                                  top ? ", and upwards to the top of the repository" : "");
+                                  reach.in_git ? ", and upwards to the top of the repository" : "");
     return r == ABX_OK && !file->path ? err_nomem(err) : r;
 }
 
@@ -438,6 +485,24 @@ int32_t configfiles_read(const char *cwd, const char *file, enum origin origin, 
     return r;
 }
 
+/* In the project's place. What the file would hide where it is found is told all the same. */
+static int32_t read_named(const char *cwd, const char *file, struct arena *arena,
+                          struct configfile *ret, abx_error **err)
+{
+    struct reach reach;
+    int32_t r = configfiles_read(cwd, file, ORIGIN_PROJECT, arena, ret, err);
+
+    if (r != ABX_OK || !ret->directory || path_depth(ret->directory) >= CONFIGFILES_MAX_DEPTH)
+        return r;
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        if (!str_eq(path_basename(ret->path), project_names[i]))
+            continue;
+        r = find_reach(ret->directory, arena, &reach, err);
+        return r == ABX_OK ? find_hidden(&reach, 0, arena, ret, err) : r;
+    }
+    return ABX_OK;
+}
+
 int32_t configfiles_find(const struct configfiles_request *request, struct arena *arena,
                          struct configfile ret[CONFIGFILES_COUNT], abx_error **err)
 {
@@ -451,8 +516,7 @@ int32_t configfiles_find(const struct configfiles_request *request, struct arena
     if (r == ABX_OK && !request->system_only)
         r = find_global(arena, &found[1], err);
     if (r == ABX_OK && !request->system_only)
-        r = request->file ? configfiles_read(request->cwd, request->file, ORIGIN_PROJECT, arena,
-                                             &found[2], err)
+        r = request->file ? read_named(request->cwd, request->file, arena, &found[2], err)
                           : find_project(request->cwd, arena, &found[2], err);
     if (r == ABX_OK)
         memcpy(ret, found, sizeof found);

@@ -19,6 +19,7 @@ struct configfile {
     enum origin origin;    /* SYSTEM, GLOBAL or PROJECT */
     const char *path;      /* canonical; if there is none: where it was looked for */
     const char *directory; /* of the file */
+    const char *hides;     /* the project's: the file further up that counts without it, or NULL */
     const char *text;      /* NULL: there is no file */
     size_t len;
     uint8_t digest[SHA256_BYTES];

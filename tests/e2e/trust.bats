@@ -147,6 +147,66 @@ stops() {
     untouched
 }
 
+@test "a repository that a run made deeper takes nothing from the project's file" {
+    git init -q "$W"
+    project '{ "network": { "deniedDomains": ["bad.example"] } }'
+    inside 'mkdir -p sub/deep && git init -q sub && git init -q sub/deep'
+    [ -e "$W/sub/deep/.git" ]
+    run abx config show -C sub/deep
+    [[ $output == *"# project  loaded   $W/.agentbox.json"* ]]
+    [[ $output == *"deniedDomains "*" bad.example "*" project "* ]]
+    box -C sub/deep -- true
+}
+
+@test "a file that a run made deeper takes the place of the project's only if it is trusted" {
+    local file=$W/sub/.agentbox.json
+    git init -q "$W"
+    project '{ "filesystem": { "exclude": ["'"$W"'/file"] }, "classifier": { "overrides": { "fork-bomb": "forbidden" } } }'
+    inside 'mkdir -p sub/deep && printf %s {} >sub/.agentbox.json'
+    local where
+    for where in sub sub/deep; do
+        stops -C $where
+        [[ $output == *"$file: it takes the place of '$W/.agentbox.json'"* ]]
+        [[ $output == *"hint: "*"agentbox config trust '$file'"* ]]
+        run abx plan -C $where
+        [ "$status" -eq 125 ]
+        run abx why -C $where read "$W/file"
+        [ "$status" -eq 125 ]
+        run abx check -C $where -- true
+        [ "$status" -eq 125 ]
+    done
+    # Others are the user's own words.
+    box -C sub --no-config -- true
+    box -C sub --config .agentbox.json -- true
+    box -C sub --config ../.agentbox.json -- true
+    box -- true
+
+    run abx config show -C sub
+    [ "$status" -eq 0 ]
+    [[ $output == *"# project  loaded   $file, in the place of '$W/.agentbox.json'"* ]]
+    abx config show -C sub --json | grep -qF '"inPlaceOf":"'"$W/.agentbox.json"'"'
+    abx config show -C sub --config .agentbox.json --json >"$X/shown"
+    run grep -F '"inPlaceOf":"' "$X/shown"
+    [ "$status" -eq 1 ]
+    run abx config trust "$file"
+    [[ $output == *"It grants:"*"$file: it takes the place of '$W/.agentbox.json'"* ]]
+    box -C sub/deep -- true
+    printf ' ' >>"$file"
+    stops -C sub
+    rm "$W/.agentbox.json"
+    box -C sub -- true
+}
+
+@test "agentbox proxy does not go by a file that takes another's place unasked" {
+    git init -q "$W"
+    project '{ "network": { "deniedDomains": ["bad.example"] } }'
+    inside 'mkdir sub && printf %s {} >sub/.agentbox.json'
+    cd "$W/sub"
+    run timeout -k 2 20 "${AS[@]}" "$BOX" proxy --allow-domain ok.example 3>&-
+    [ "$status" -eq 125 ]
+    [[ $output == *"it takes the place of '$W/.agentbox.json'"* ]]
+}
+
 @test "trust is kept out of every sandbox's reach" {
     local state=$H/.local/state/agentbox
     project "$(WIDE)"

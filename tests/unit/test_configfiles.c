@@ -166,6 +166,62 @@ static void the_search_ends_where_others_can_write(void **state)
     assert_null(of(files, ORIGIN_PROJECT)->text);
 }
 
+/* A command can make a repository below the project's file. */
+static void the_outermost_repository_counts(void **state)
+{
+    struct tree *t = *state;
+    struct configfile files[CONFIGFILES_COUNT];
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.agentbox.json", "{}");
+    make_git(t, "/home/w/a/.git");
+    make_dir(t, "/home/w/a/b");
+    make_file(t, "/home/w/a/b/.git", "gitdir: nowhere");
+    assert_int_equal(find(t, "a/b", NULL, files, NULL), ABX_OK);
+    assert_non_null(of(files, ORIGIN_PROJECT)->text);
+    assert_string_equal(of(files, ORIGIN_PROJECT)->directory, at(t, "/home/w"));
+    assert_null(of(files, ORIGIN_PROJECT)->hides);
+    make_git(t, "/.git"); /* above the home: not looked at */
+    make_file(t, "/.agentbox.json", "{}");
+    assert_int_equal(unlink(at(t, "/home/w/.agentbox.json")), 0);
+    assert_int_equal(find(t, "a/b", NULL, files, NULL), ABX_OK);
+    assert_null(of(files, ORIGIN_PROJECT)->text);
+    make_git(t, "/home/.git");
+    make_file(t, "/home/.agentbox.json", "{0}");
+    assert_int_equal(find(t, "a/b", NULL, files, NULL), ABX_OK);
+    assert_string_equal(of(files, ORIGIN_PROJECT)->text, "{0}");
+    assert_int_equal(chmod(at(t, "/home"), 0777), 0); /* others could have made both */
+    assert_int_equal(find(t, "a/b", NULL, files, NULL), ABX_OK);
+    assert_null(of(files, ORIGIN_PROJECT)->text);
+    assert_int_equal(chmod(at(t, "/home"), 0755), 0);
+}
+
+static void a_file_says_whose_place_it_takes(void **state)
+{
+    struct tree *t = *state;
+    struct configfile files[CONFIGFILES_COUNT];
+
+    make_file(t, "/home/w/.agentbox.yaml", "");
+    make_file(t, "/home/w/a/b/.agentbox.json", "{}");
+    make_git(t, "/home/w/a/.git");
+    make_dir(t, "/home/w/a/b/c");
+    assert_int_equal(find(t, "a/b/c", NULL, files, NULL), ABX_OK);
+    assert_non_null(of(files, ORIGIN_PROJECT)->text);
+    assert_null(of(files, ORIGIN_PROJECT)->hides); /* that one is outside of the repository */
+    make_git(t, "/home/w/.git");
+    assert_int_equal(find(t, "a/b/c", NULL, files, NULL), ABX_OK);
+    assert_string_equal(of(files, ORIGIN_PROJECT)->directory, at(t, "/home/w/a/b"));
+    assert_string_equal(of(files, ORIGIN_PROJECT)->hides, at(t, "/home/w/.agentbox.yaml"));
+    make_link(t, "nowhere", "/home/w/a/.agentbox.jsonc");
+    assert_int_equal(find(t, "a/b/c", NULL, files, NULL), ABX_OK);
+    assert_string_equal(of(files, ORIGIN_PROJECT)->hides, at(t, "/home/w/a/.agentbox.jsonc"));
+    assert_int_equal(find(t, "a", "b/.agentbox.json", files, NULL), ABX_OK);
+    assert_string_equal(of(files, ORIGIN_PROJECT)->hides, at(t, "/home/w/a/.agentbox.jsonc"));
+    make_file(t, "/home/w/a/b/x.json", "{}"); /* is found by its name only */
+    assert_int_equal(find(t, "a/b", "x.json", files, NULL), ABX_OK);
+    assert_null(of(files, ORIGIN_PROJECT)->hides);
+}
+
 /* A file further up would not count: whoever makes a deep directory must not gain by it. */
 static void what_lies_too_deep_is_refused(void **state)
 {
@@ -175,7 +231,7 @@ static void what_lies_too_deep_is_refused(void **state)
     abx_error *err = NULL;
 
     make_git(t, "/home/w/.git");
-    for (int i = 1; i < CONFIGFILES_MAX_DEPTH; i++)
+    for (int i = 2; i < CONFIGFILES_MAX_DEPTH; i++) /* the last one is the home */
         path = arena_printf(&t->arena, "%s/d", path);
     make_dir(t, path);
     make_file(t, "/home/w/.agentbox.json", "{}");
@@ -214,7 +270,7 @@ static void without_memory_no_file_is_left_out(void **state)
     size_t wanting = 0;
 
     make_git(t, "/home/w/.git");
-    make_dir(t, "/home/w/in/side");
+    make_file(t, "/home/w/in/side/.agentbox.json", "{}");
     make_file(t, "/home/w/.agentbox.json", "{}");
     make_file(t, "/home/.config/agentbox/config.json", "{}");
     for (size_t limit = 0;; limit += 16) {
@@ -229,7 +285,7 @@ static void without_memory_no_file_is_left_out(void **state)
                                         &arena, &one, NULL);
         if (found == ABX_OK && read == ABX_OK && named == ABX_OK)
             break;
-        assert_true(found == ABX_E_NOMEM || of(files, ORIGIN_PROJECT)->text);
+        assert_true(found == ABX_E_NOMEM || of(files, ORIGIN_PROJECT)->hides);
         assert_true(found == ABX_E_NOMEM || of(files, ORIGIN_GLOBAL)->text);
         wanting++;
     }
@@ -245,6 +301,8 @@ int main(void)
         TEST(a_file_by_its_name_has_to_be_one),
         TEST(looking_that_fails_is_no_absence),
         TEST(the_search_ends_where_others_can_write),
+        TEST(the_outermost_repository_counts),
+        TEST(a_file_says_whose_place_it_takes),
         TEST(what_lies_too_deep_is_refused),
         TEST(a_name_needs_a_directory_that_is_there),
         TEST(without_memory_no_file_is_left_out),
