@@ -7,8 +7,8 @@
  *   project  .agentbox.{json,jsonc,yaml} in the working directory or, inside a git repository, in
  *            the nearest directory up to the top of the outermost one
  *
- * The search goes upwards only through directories that belong to the user or to root and that
- * others cannot write, and never above the home directory: nobody else may slip a file in. Since a
+ * The search goes upwards only through directories that belong to the user, or to root if others
+ * cannot write them, and never above the home directory: nobody else may slip a file in. Since a
  * command can make a repository and a file below the project's own, the outermost repository is
  * what counts, and a file that takes the place of another says of which.
  *
@@ -269,13 +269,19 @@ struct reach {
     bool in_git; /* the last one is the top of the outermost repository */
 };
 
-/* Nobody but the user and root can put something there. */
+/*
+ * Nobody but the user and root owns it, and nobody else can put something there; but a command can
+ * let others write the user's own directories, and must not gain by it: a file of somebody else's
+ * is refused there. Where root is the user, /tmp is still everybody's.
+ */
 static bool directory_is_safe(const char *path)
 {
     struct stat st;
 
-    return lstat(path, &st) == 0 && (st.st_uid == geteuid() || owner_is_root(st.st_uid)) &&
-           !(st.st_mode & 002);
+    if (lstat(path, &st) < 0)
+        return false;
+    bool shared = st.st_uid == 0 && (st.st_mode & S_ISVTX);
+    return (st.st_uid == geteuid() && !shared) || (owner_is_root(st.st_uid) && !(st.st_mode & 002));
 }
 
 static int32_t is_git_top(const char *path, struct arena *arena, bool *ret, abx_error **err)

@@ -100,7 +100,7 @@ with_etc() {
     [ "$(value graceSeconds -C "$W/repo")" = "2 project" ]
 }
 
-@test "the search goes neither above the home nor through a directory that others can write" {
+@test "the search goes neither above the home nor through a directory of others; a mode does not end it" {
     mkdir -p "$H/p" "$W/open/repo/sub"
     own "$T"
     host_git init -q "$T"
@@ -109,11 +109,13 @@ with_etc() {
     [ "$(value graceSeconds -C "$H/p")" = "10 built-in" ]
     host_git init -q "$W/open"
     put "$W/open/.agentbox.json" '{ "graceSeconds": 4 }'
-    chmod 777 "$W/open"
     own "$T"
-    [ "$(value graceSeconds -C "$W/open/repo/sub")" = "10 built-in" ]
-    chmod 755 "$W/open"
     [ "$(value graceSeconds -C "$W/open/repo/sub")" = "4 project" ]
+    chmod 777 "$W/open"
+    [ "$(value graceSeconds -C "$W/open/repo/sub")" = "4 project" ]
+    [ "$(id -u)" -eq 0 ] || return 0
+    chown 12345 "$W/open"
+    [ "$(value graceSeconds -C "$W/open/repo/sub")" = "10 built-in" ]
 }
 
 @test "validate judges a file as whose it is: what only the system's or the user's may say is right there" {

@@ -150,7 +150,7 @@ stops() {
 @test "a repository that a run made deeper takes nothing from the project's file" {
     git init -q "$W"
     project '{ "network": { "deniedDomains": ["bad.example"] } }'
-    inside 'mkdir -p sub/deep && git init -q sub && git init -q sub/deep'
+    inside 'mkdir -p sub/deep && git init -q sub && git init -q sub/deep && chmod 777 . sub'
     [ -e "$W/sub/deep/.git" ]
     run abx config show -C sub/deep
     [[ $output == *"# project  loaded   $W/.agentbox.json"* ]]

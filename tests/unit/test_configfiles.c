@@ -151,19 +151,49 @@ static void looking_that_fails_is_no_absence(void **state)
     assert_int_equal(find(t, NULL, NULL, files, NULL), ABX_OK);
 }
 
-static void the_search_ends_where_others_can_write(void **state)
+/* /tmp, and what somebody else owns. */
+static void the_search_ends_where_others_may_put_files(void **state)
 {
     struct tree *t = *state;
     struct configfile files[CONFIGFILES_COUNT];
 
+    if (geteuid() != 0)
+        skip();
     make_git(t, "/home/w/.git");
     make_file(t, "/home/w/.agentbox.json", "{}");
     make_dir(t, "/home/w/open/in");
     assert_int_equal(find(t, "open/in", NULL, files, NULL), ABX_OK);
     assert_non_null(of(files, ORIGIN_PROJECT)->text);
-    assert_int_equal(chmod(at(t, "/home/w/open"), 0777), 0);
+    assert_int_equal(chmod(at(t, "/home/w/open"), 01777), 0);
     assert_int_equal(find(t, "open/in", NULL, files, NULL), ABX_OK);
     assert_null(of(files, ORIGIN_PROJECT)->text);
+    assert_int_equal(chmod(at(t, "/home/w/open"), 0755), 0);
+    assert_int_equal(chown(at(t, "/home/w/open"), 12345, 12345), 0);
+    assert_int_equal(find(t, "open/in", NULL, files, NULL), ABX_OK);
+    assert_null(of(files, ORIGIN_PROJECT)->text);
+}
+
+static void a_mode_that_a_command_can_give_does_not_end_the_search(void **state)
+{
+    struct tree *t = *state;
+    static const char *const opened[] = { "/home/w/open", "/home/w" };
+
+    make_git(t, "/home/w/.git");
+    make_file(t, "/home/w/.agentbox.json", "{}");
+    make_dir(t, "/home/w/open/in");
+    for (size_t i = 0; i < ARRAY_LEN(opened); i++) {
+        struct configfile files[CONFIGFILES_COUNT];
+
+        assert_int_equal(chmod(at(t, opened[i]), 0777), 0);
+        assert_int_equal(find(t, "open/in", NULL, files, NULL), ABX_OK);
+        assert_non_null(of(files, ORIGIN_PROJECT)->text);
+    }
+    if (geteuid() == 0) { /* what somebody else made there is told */
+        struct configfile files[CONFIGFILES_COUNT];
+
+        assert_int_equal(chown(at(t, "/home/w/.agentbox.json"), 12345, 12345), 0);
+        assert_int_equal(find(t, "open/in", NULL, files, NULL), ABX_E_CONFIG);
+    }
 }
 
 /* A command can make a repository below the project's file. */
@@ -190,10 +220,11 @@ static void the_outermost_repository_counts(void **state)
     make_file(t, "/home/.agentbox.json", "{0}");
     assert_int_equal(find(t, "a/b", NULL, files, NULL), ABX_OK);
     assert_string_equal(of(files, ORIGIN_PROJECT)->text, "{0}");
-    assert_int_equal(chmod(at(t, "/home"), 0777), 0); /* others could have made both */
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chmod(at(t, "/home"), 01777), 0); /* others could have made both */
     assert_int_equal(find(t, "a/b", NULL, files, NULL), ABX_OK);
     assert_null(of(files, ORIGIN_PROJECT)->text);
-    assert_int_equal(chmod(at(t, "/home"), 0755), 0);
 }
 
 static void a_file_says_whose_place_it_takes(void **state)
@@ -300,7 +331,8 @@ int main(void)
         TEST(what_is_no_file_of_ours_is_refused),
         TEST(a_file_by_its_name_has_to_be_one),
         TEST(looking_that_fails_is_no_absence),
-        TEST(the_search_ends_where_others_can_write),
+        TEST(the_search_ends_where_others_may_put_files),
+        TEST(a_mode_that_a_command_can_give_does_not_end_the_search),
         TEST(the_outermost_repository_counts),
         TEST(a_file_says_whose_place_it_takes),
         TEST(what_lies_too_deep_is_refused),
