@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -279,6 +280,9 @@ static void yaml_beyond_plain_data_is_refused(void **state)
     expect_problem(DOC_YAML, LEN("a:\n  <<: {b: 1}\n"), 2, 3, "merge keys (<<)");
     expect_problem(DOC_YAML, LEN("%YAML 1.1\n---\na: 1\n"), 1, 1, "directives (%)");
     expect_problem(DOC_YAML, LEN("%TAG ! tag:x,2000:\n---\na: 1\n"), 1, 1, "directives (%)");
+    expect_problem(DOC_YAML, LEN("a: 1\n...\n%TAG ! x\n---\n"), 3, 1, "directives (%)");
+    expect_problem(DOC_YAML, LEN("a: 1\r...\r%TAG ! x\r---\n"), 1, 10, "directives (%)");
+    expect_problem(DOC_YAML, LEN("a: 1\u2028...\u2028%TAG ! x\n"), 1, 10, "directives (%)");
     expect_problem(DOC_YAML, LEN("a: 1\n---\nb: 2\n"), 2, 1, "a second document");
     expect_problem(DOC_YAML, LEN("a: 1\na: 2\n"), 2, 1, "there twice");
     expect_problem(DOC_YAML, LEN("{a: 1, 'a': 2}"), 1, 8, "there twice");
@@ -288,6 +292,24 @@ static void yaml_beyond_plain_data_is_refused(void **state)
     expect_problem(DOC_YAML, LEN("\xef\xbb\xbf{}"), 1, 1, "byte order mark");
     expect_problem(DOC_YAML, LEN("a: \xff"), 1, 4, "not UTF-8");
     expect_problem(DOC_YAML, LEN("a: 1\nb: x\x01y"), 2, 5, "control characters");
+}
+
+/* libyaml takes a time that grows with their square. */
+static void many_yaml_directives_cost_nothing(void **state)
+{
+    enum { LINES = 65536, LINE = 14 };
+    char *text = malloc(LINES * LINE + 1);
+    struct timespec start, end;
+
+    (void)state;
+    assert_non_null(text);
+    for (int i = 0; i < LINES; i++)
+        (void)snprintf(text + i * LINE, LINE + 1, "%%TAG !%04x! a\n", (unsigned)i);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+    expect_problem(DOC_YAML, text, LINES * LINE, 1, 1, "directives (%)");
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    assert_true(end.tv_sec - start.tv_sec < 5);
+    free(text);
 }
 
 static void broken_yaml_is_refused(void **state)
@@ -465,6 +487,7 @@ int main(void)
         cmocka_unit_test(yaml_becomes_the_same_tree),
         cmocka_unit_test(plain_yaml_words_are_texts),
         cmocka_unit_test(yaml_beyond_plain_data_is_refused),
+        cmocka_unit_test(many_yaml_directives_cost_nothing),
         cmocka_unit_test(broken_yaml_is_refused),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(size_and_number_of_values_are_limited),
