@@ -36,7 +36,7 @@
 
 #define WALK_BUFFER      ((size_t)16 << 10)
 #define WALK_MAX_PENDING ((size_t)256 << 20) /* names of subdirectories of one directory */
-#define WALK_CLOCK_EVERY 1024u               /* entries */
+#define WALK_CLOCK_EVERY 1024u               /* entries, each for every search in its directory */
 
 /* A search in one directory: states of its pattern, or the levels that are left, plus one. */
 struct walk_state {
@@ -58,6 +58,7 @@ struct walk {
     struct buf path; /* of the current directory; "" is "/" */
     char *buffer;
     int64_t deadline;
+    size_t looks; /* left until the clock is asked */
 };
 
 /* The current directory: its searches are states[first … end). */
@@ -103,7 +104,12 @@ static int32_t count_entry(struct walk *w, const struct walk_dir *d)
 
     if (n >= w->scan->budget->entries)
         return refuse_size(w, d, "directory entries", w->scan->budget->entries);
-    if (n % WALK_CLOCK_EVERY == 0 && scan_seconds() > w->deadline)
+    if (w->looks > d->end - d->first) {
+        w->looks -= d->end - d->first;
+        return ABX_OK;
+    }
+    w->looks = WALK_CLOCK_EVERY;
+    if (scan_seconds() > w->deadline)
         return refuse_size(w, d, "seconds", (unsigned)MAX_OF(w->scan->budget->seconds, 0));
     return ABX_OK;
 }

@@ -138,6 +138,22 @@ static void too_long_a_walk_names_the_pattern_and_the_place(void **state)
     expect_refusal(t, (struct scan_budget){ 20, -2 }, words);
 }
 
+static void many_patterns_do_not_put_the_clock_off(void **state)
+{
+    static const char *const words[] = { "seconds", "/home/w/d'", NULL };
+    struct tree *t = *state;
+    char name[200];
+
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    for (int i = 0; i < 900; i++)
+        make_file(t, arena_printf(&t->arena, "/home/w/d/%s%d", name, i), "");
+    plain(t);
+    for (int i = 0; i < 20000; i++)
+        rule(t, "filesystem.exclude", arena_printf(&t->arena, "d/a*b%d", i));
+    expect_refusal(t, (struct scan_budget){ 1000, 0 }, words);
+}
+
 static void too_long_among_submodules_names_the_place(void **state)
 {
     static const char *const words[] = { "/home/w/.git/modules'", "seconds", NULL };
@@ -292,6 +308,7 @@ int main(void)
         WALK_TEST(one_walk_serves_all_patterns),
         WALK_TEST(too_much_to_look_at_names_the_pattern_and_the_place),
         WALK_TEST(too_long_a_walk_names_the_pattern_and_the_place),
+        WALK_TEST(many_patterns_do_not_put_the_clock_off),
         WALK_TEST(too_long_among_submodules_names_the_place),
         WALK_TEST(too_much_for_protected_names_is_said),
         WALK_TEST(too_deep_a_tree_is_an_error),
