@@ -4,13 +4,9 @@
  * control group, memory and processes. A limit of a single process (RLIMIT_DATA, RLIMIT_NOFILE)
  * shows as an errno inside, and nobody outside hears of it.
  */
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "api/internal.h"
-#include "base/io.h"
 
 static void add_limit(struct run *run, const char *detail, const char *rule, const char *grant,
                       uint64_t count)
@@ -25,22 +21,6 @@ static void add_limit(struct run *run, const char *detail, const char *rule, con
     };
 
     (void)violations_add(&run->violations, &v, NULL);
-}
-
-/* "NAME NUMBER" lines, as the kernel writes them. */
-static uint64_t read_event(int group, const char *file, const char *name)
-{
-    _buf_ struct buf b = { .limit = 4096 };
-    const size_t len = strlen(name);
-
-    if (group < 0 || io_read_file(group, file, &b) < 0 || !b.data)
-        return 0;
-    for (const char *line = b.data; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, len) == 0 && line[len] == ' ')
-            return strtoull(line + len + 1, NULL, 10);
-    }
-    return 0;
 }
 
 /*
@@ -61,18 +41,18 @@ void add_limit_records(struct run *run)
     run->limits_told = true;
 
     const int status = run->end.value, ended_by = status & 0x7f;
-    const uint64_t killed = read_event(run->cgroup.dir, "memory.events", "oom_kill");
-    const uint64_t refused = read_event(run->cgroup.dir, "pids.events", "max");
 
     if (run->end.detail == 1)
         add_limit(run, "time", "timeout", "a longer --timeout", 1);
     if (ended_by == SIGXCPU || (ended_by == SIGKILL && used_up(run)))
         add_limit(run, "processor time", "resourceLimits.maxCPUSeconds", "a larger --cpu-seconds",
                   1);
-    if (killed)
-        add_limit(run, "memory", "resourceLimits.maxMemoryBytes", "a larger --memory", killed);
-    if (refused)
-        add_limit(run, "processes", "resourceLimits.maxProcesses", "a larger --pids", refused);
+    if (run->counts.killed)
+        add_limit(run, "memory", "resourceLimits.maxMemoryBytes", "a larger --memory",
+                  run->counts.killed);
+    if (run->counts.refused)
+        add_limit(run, "processes", "resourceLimits.maxProcesses", "a larger --pids",
+                  run->counts.refused);
     for (int i = 1; i < 3; i++)
         if (run->streams[i].captured && stream_truncated(&run->streams[i]))
             add_limit(run, i == 1 ? "standard output" : "standard error", "maxOutputBytes",

@@ -7,7 +7,8 @@
  *   host gone (lifeline closes)   -> pid 1 is killed, and with it every process inside; without a
  *                                    pid namespace it has some time to end them itself, which it
  *                                    can do better; what it leaves comes to us and is killed
- *   pid 1 gone                    -> placeholders are removed, its exit code is passed on
+ *   pid 1 gone                    -> placeholders are removed, and the control group once the host
+ *                                    has read it; its exit code is passed on
  *   a signal for the command      -> passed to pid 1, which knows whom it is for
  */
 #include <asm/poll.h>
@@ -19,6 +20,7 @@
 #include "launcher/launcher.h"
 
 #define PATIENCE_SECONDS 10
+#define HOST_SECONDS     2
 
 /* All but the network's, which pid 1 has made for it (linux/netns.c). */
 static unsigned long namespace_flags(const struct plan *p)
@@ -123,6 +125,15 @@ static int watch(const struct launch *l, int init, struct holds *holds)
     }
 }
 
+/* What the group has counted is the host's to read; when it has, it hangs up. */
+static void await_host(void)
+{
+    struct pollfd lifeline = { .fd = LAUNCH_FD_LIFELINE };
+    struct __kernel_timespec most = { .tv_sec = HOST_SECONDS };
+
+    (void)TRY5(__NR_ppoll, &lifeline, 1, &most, 0, 0);
+}
+
 /* Nothing lives in it any more; where it is gone already, the host was faster. */
 static void remove_cgroup(const char *name)
 {
@@ -190,6 +201,8 @@ int keeper_run(struct launch *l, const char *cgroup_given)
         bwrap_told(l);
     end_strays(&l->plan);
     hold_release(&holds);
+    if (cgroup[0])
+        await_host();
     remove_cgroup(cgroup);
     return code;
 }

@@ -151,10 +151,9 @@ static bool set_limit(int dir, const char *file, uint64_t value)
 
 static void set_limits(int dir, const struct cgroup_limits *limits)
 {
-    if (limits->memory && set_limit(dir, "memory.max", limits->memory)) {
+    /* Not memory.oom.group: it would kill pid 1 as well, which tells how the command ended. */
+    if (limits->memory && set_limit(dir, "memory.max", limits->memory))
         (void)set_limit(dir, "memory.swap.max", 0);
-        (void)set_limit(dir, "memory.oom.group", 1);
-    }
     if (limits->processes)
         (void)set_limit(dir, "pids.max", limits->processes);
 }
@@ -185,6 +184,28 @@ int cgroup_make(struct cgroup *g, const struct cgroup_limits *limits)
     g->parent = TAKE_FD(parent);
     g->dir = TAKE_FD(dir);
     return 0;
+}
+
+/* "NAME NUMBER" lines, as the kernel writes them. */
+static uint64_t read_event(int group, const char *file, const char *name)
+{
+    _buf_ struct buf b = { .limit = 4096 };
+    const size_t len = strlen(name);
+
+    if (group < 0 || io_read_file(group, file, &b) < 0 || !b.data)
+        return 0;
+    for (const char *line = b.data; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, len) == 0 && line[len] == ' ')
+            return strtoull(line + len + 1, NULL, 10);
+    }
+    return 0;
+}
+
+struct cgroup_counts cgroup_count(const struct cgroup *g)
+{
+    return (struct cgroup_counts){ .killed = read_event(g->dir, "memory.events", "oom_kill"),
+                                   .refused = read_event(g->dir, "pids.events", "max") };
 }
 
 void cgroup_remove(struct cgroup *g)

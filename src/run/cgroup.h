@@ -25,7 +25,13 @@ void cgroup_init(struct cgroup *g);
  * 0, or -errno: there is none, which is not an error of the run.
  */
 int cgroup_make(struct cgroup *g, const struct cgroup_limits *limits);
-/* Removes it; the keeper does the same when the run is over. */
+/* Which limits were hit, and how often. Zeros without a group, and once it is gone. */
+struct cgroup_counts {
+    uint64_t killed;  /* processes, for want of memory */
+    uint64_t refused; /* processes that were too many */
+};
+struct cgroup_counts cgroup_count(const struct cgroup *g);
+/* Removes it; the keeper does the same when the run is over and the host has hung up. */
 void cgroup_remove(struct cgroup *g);
 void cgroup_close(struct cgroup *g);
 

@@ -96,9 +96,19 @@ static void set_lifeline(struct run *r, int fd)
 
 /* ---- messages ---- */
 
+/* The keeper waits for that before it removes the group. */
+static void leave_cgroup(struct run *r)
+{
+    if (r->cgroup.dir < 0)
+        return;
+    r->counts = cgroup_count(&r->cgroup);
+    run_hang_up(r);
+}
+
 static void on_exited(struct run *r)
 {
     r->end_ns = run_now_ns();
+    leave_cgroup(r);
     hold_release(&r->hold);
     run_drain(r);
 }
@@ -152,6 +162,8 @@ bool run_read_message(struct run *r)
     if (!message_take(r, &msg, n < 0 ? 0 : (size_t)n, fds)) {
         fd_close(r->status_fd);
         r->status_fd = -1;
+        if (!r->exited)
+            leave_cgroup(r);
         return false;
     }
     if (r->exited && !before)
@@ -383,6 +395,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     close_ends(r);
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
+    r->counts = (struct cgroup_counts){ 0 };
     r->limits_told = r->logged = false;
     r->early = r->started = r->failed = false;
     r->exited = false;

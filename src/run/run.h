@@ -72,8 +72,9 @@ struct run {
     size_t socket_count;
     struct hold hold;
     struct cgroup cgroup;
-    struct stream streams[3]; /* [1] and [2] */
-    bool early;               /* the launcher was started before main() */
+    struct cgroup_counts counts; /* of the group, at the end */
+    struct stream streams[3];    /* [1] and [2] */
+    bool early;                  /* the launcher was started before main() */
     bool started, failed;
     _Atomic bool exited, gone; /* run_signal looks at them, from any thread */
     _Atomic int stopped;       /* signal, or 0 */

@@ -330,3 +330,27 @@ rests() {
         field "$W/r" 'r["exitCode"]' | grep -qx 9
     done
 }
+
+@test "a control group goes with its run, however that ends" {
+    [ "$(id -u)" -eq 0 ] || skip "root: only it may make a group here"
+    local testing=$ABX_BUILD/tests/agentbox-testing groups=/sys/fs/cgroup how pid
+
+    [ "$(stat -fc %T $groups)" = cgroup2fs ] || groups=$groups/unified
+    [ "$(stat -fc %T $groups)" = cgroup2fs ] || skip "cgroup: no control groups v2"
+    export ABX_TEST_CGROUP=1
+    life_as root
+    for how in end host init; do
+        "$testing" run --network blocked -C "$W" -- sh -c ': >started; while [ ! -e end ]; do sleep 0.05; done' &
+        pid=$!
+        within 20 test -e "$W/started"
+        find $groups -type d -name "agentbox-$pid-*" | grep -q .
+        case $how in
+        end) touch "$W/end" ;;
+        host) kill -KILL $pid ;;
+        init) kill -KILL "$(init_of $pid)" ;;
+        esac
+        wait $pid || [ $how != end ]
+        within 20 eval "! find $groups -type d -name 'agentbox-$pid-*' | grep -q ."
+        rm -f "$W/started" "$W/end"
+    done
+}

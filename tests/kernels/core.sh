@@ -322,6 +322,31 @@ check_limits() {
     AS=${AS#unshare -r }
 }
 
+# As systemd delegates it: the user's own group, with its controllers, and the shell below it.
+check_group() {
+    group=/sys/fs/cgroup/$WHO before=$AS
+    mkdir -p "$group/leaf"
+    echo '+memory +pids' >"$group/cgroup.subtree_control"
+    [ "$WHO" = root ] || chown -R 1001:1001 "$group"
+    printf '#!/bin/sh\necho $$ >"$1/cgroup.procs"; shift; exec "$@"\n' >/bin/in-group
+    chmod 755 /bin/in-group
+    AS="in-group $group/leaf $AS" QUIET=
+    got=$(box --memory 64M --network blocked -- sh -c '
+        for i in 1 2 3; do head -c 40m /dev/zero | tail >/dev/null & done; wait; echo "goes on"')
+    is 0 $? && echo "$got" | grep -q '^goes on$' && echo "$got" | grep -q 'larger --memory'
+    ok "what takes the group's memory is killed, the rest goes on, and it is told"
+    got=$(box --memory 64M --network blocked -- sh -c 'exec cat /dev/zero >/tmp/x')
+    is 137 $? && echo "$got" | grep -q 'larger --memory'
+    ok "files in /tmp count as memory: who writes them is killed, and it is told"
+    got=$(box --pids 20 --network blocked -- sh -c '
+        for i in $(seq 1 60); do sleep 1 & done 2>/dev/null; true')
+    echo "$got" | grep -q 'larger --pids'
+    ok "too many processes are told"
+    is "" "$(find "$group" -name 'agentbox-*')"
+    ok "no control group is left"
+    AS=$before QUIET=-q
+}
+
 check_monitor() {
     got=$(QUIET='' && box --monitor writes --network blocked --env "O=$O" -- sh -c 'echo evil >"$O/f"')
     echo "$got" | grep -qF "$O/f" && is outside "$(cat "$O/f")"
@@ -390,6 +415,7 @@ check_all() {
     check_processes
     check_privileges
     check_limits
+    [ "${abx_view:-1}" = 0 ] || alone || check_group
     check_monitor
 }
 
