@@ -286,17 +286,21 @@ static bool directory_is_safe(const char *path)
 
 static int32_t is_git_top(const char *path, struct arena *arena, bool *ret, abx_error **err)
 {
+    const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
     const char *git = path_join(arena, path, ".git");
     struct stat st;
 
     *ret = false;
     if (!git)
         return err_nomem(err);
-    if (fstatat(AT_FDCWD, git, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+    int r = fstatat(AT_FDCWD, git, &st, flags);
+    if (r < 0 && errno != ENAMETOOLONG)
         return errno == ENOENT ? ABX_OK : cannot_look(path, -errno, err);
     _fd_ int dir = fd_open_path(AT_FDCWD, path);
     if (dir < 0)
         return cannot_look(path, dir, err);
+    if (r < 0 && fstatat(dir, ".git", &st, flags) < 0) /* only the whole name is too long */
+        return errno == ENOENT ? ABX_OK : cannot_look(path, -errno, err);
     *ret = !held_is_placeholder(dir, &st);
     return ABX_OK;
 }
