@@ -10,6 +10,7 @@
  */
 #include <asm/ioctls.h>
 #include <asm/signal.h>
+#include <linux/elf.h>
 #include <linux/fcntl.h>
 #include <linux/memfd.h>
 #include <linux/sched.h>
@@ -28,6 +29,8 @@
 #define EARLY_SEQPACKET           5
 #define EARLY_STACK               2048
 #define EARLY_PROCESSORS          1024
+#define EARLY_PAGE                4096
+#define EARLY_POPULATE_WRITE      23    /* MADV_POPULATE_WRITE, Linux 5.14 */
 #define EARLY_PAUSE               50000 /* ns */
 #define EARLY_LIFTED              16    /* above every descriptor of the launcher */
 
@@ -58,6 +61,7 @@ __asm__(".globl early_start\n"
         "b _start\n");
 #endif
 
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 extern const char launcher_image[] __attribute__((visibility("hidden")));
 extern const char launcher_image_end[] __attribute__((visibility("hidden")));
 extern struct early_launch early_launch __attribute__((visibility("hidden")));
@@ -237,6 +241,24 @@ static bool options_are_usual(const char *const *words)
     return true;
 }
 
+/*
+ * The pages that relocation is about to write to, in one call: they would be a fault each, and
+ * while the launcher's child shares our memory each of those interrupts its processor, too.
+ */
+static void fetch_data(void)
+{
+    const uintptr_t base = (uintptr_t)&__ehdr_start;
+    const Elf64_Phdr *headers = (const Elf64_Phdr *)(base + __ehdr_start.e_phoff);
+
+    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
+        const uintptr_t from = (base + headers[i].p_vaddr) & ~(uintptr_t)(EARLY_PAGE - 1);
+
+        if (headers[i].p_type == PT_LOAD && headers[i].p_flags & PF_W)
+            (void)TRY3(__NR_madvise, from, base + headers[i].p_vaddr + headers[i].p_filesz - from,
+                       EARLY_POPULATE_WRITE);
+    }
+}
+
 __attribute__((used)) void early_entry(const uintptr_t *stack);
 __attribute__((used)) void early_entry(const uintptr_t *stack)
 {
@@ -247,6 +269,7 @@ __attribute__((used)) void early_entry(const uintptr_t *stack)
         return;
     if (!options_are_usual(argv + 2) || !streams_are_plain())
         return;
+    fetch_data();
     start_launcher();
 }
 
