@@ -225,20 +225,35 @@ static void tell_command(struct explainer *e, struct run *run, const struct watc
         add_record(e, run, msg, &v);
 }
 
+/* Which one it would have been, of the host or its own, a program says later. */
+static const struct abx_violation refused_socket = {
+    .operation = VIOLATION_NETWORK,
+    .detail = "Unix socket",
+    .rule = "network.allowAllUnixSockets",
+    .grant = "--set network.allowAllUnixSockets=true",
+    .note = "for sockets of its own; to one of the host --unix-socket PATH leads",
+};
+static const struct abx_violation refused_nesting = {
+    .operation = VIOLATION_PROCESS,
+    .rule = "seccomp",
+    .grant = "--set allowNestedNamespaces=true",
+    .note = "namespaces and mounts of its own open kernel surface",
+};
+static const struct abx_violation refused_call = {
+    .operation = VIOLATION_OTHER,
+    .rule = "seccomp",
+    .note = "no setting allows this system call",
+};
+
 static void tell_call(struct explainer *e, struct run *run, const struct watch_msg *msg,
                       const struct watch_call *call)
 {
-    const bool nesting = call->kind == WATCH_NESTING;
-    struct abx_violation v = {
-        .operation = nesting ? VIOLATION_PROCESS : VIOLATION_OTHER,
-        .detail = call->name,
-        .rule = "seccomp",
-        .origin = origin_name(ORIGIN_BUILTIN),
-        .grant = nesting ? "--set allowNestedNamespaces=true" : "",
-        .note = nesting ? "namespaces and mounts of its own open kernel surface"
-                        : "no setting allows this system call",
-    };
+    struct abx_violation v = call->kind == WATCH_SOCKET    ? refused_socket
+                             : call->kind == WATCH_NESTING ? refused_nesting
+                                                           : refused_call;
 
+    v.origin = origin_name(ORIGIN_BUILTIN);
+    v.detail = v.detail ? v.detail : call->name;
     add_record(e, run, msg, &v);
 }
 

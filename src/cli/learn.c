@@ -132,7 +132,9 @@ static bool add_one(struct lessons *l, const abx_violation *v, size_t *count)
     } else if (str_eq(operation, "network")) {
         key = "network.allowedDomains";
         value = domain_of(v);
-        objection = value && is_writable_text(value) ? NULL : "no grant would allow it";
+        objection = value && is_writable_text(value) ? NULL
+                    : abx_violation_grant(v)[0]      ? "it opens more than one host"
+                                                     : "no grant would allow it";
     }
     if (objection) {
         key = NULL;

@@ -443,10 +443,33 @@ static const struct seccomp_check clone_asks[] = {
 static const struct seccomp_check unshare_asks[] = {
     { HAS_ANY(0, ~UNSHARE_HARMLESS), RET_ASK },
 };
+/* Not of this very type: so the libc asks nscd and systemd about users, and goes on without. */
+#define TYPE_OF_NSCD 02004001u /* SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK */
+static const struct seccomp_check socket_asks[] = {
+    { IS(0, FAMILY_UNIX), CHECK_AND },
+    { IS(1, TYPE_OF_NSCD), REFUSE },
+    { IS(0, FAMILY_UNIX), RET_ASK },
+    SOCKETS_ONLINE,
+};
 /* No address: the socket is connected. */
 static const struct seccomp_check sendto_asks[] = {
     { IS(5, 0), RET_ALLOW },
 };
+
+/* What is refused, and only ever refused by the monitor. */
+static struct seccomp_checks told_checks(enum seccomp_action action,
+                                         const struct seccomp_checks *plain)
+{
+    if (action == SECCOMP_CLONE)
+        return CHECKS(clone_asks, RET_ALLOW);
+    if (action == SECCOMP_UNSHARE)
+        return CHECKS(unshare_asks, RET_ALLOW);
+    if (action == SECCOMP_ABSENT)
+        return VERDICT(RET_ASK);
+    if (plain->list == socket_checks)
+        return CHECKS(socket_asks, NO_PROTOCOL);
+    return !plain->count && plain->otherwise == REFUSE ? VERDICT(RET_ASK) : *plain;
+}
 
 struct seccomp_checks seccomp_watched_checks(enum seccomp_action action,
                                              const struct seccomp_watch *w,
@@ -456,15 +479,8 @@ struct seccomp_checks seccomp_watched_checks(enum seccomp_action action,
     const bool learn = o->watch == WATCH_LEARN; /* then every open is looked at */
     const size_t first = learn ? 1 : 0;
 
-    if (w->level == WATCH_TOLD) {
-        if (action == SECCOMP_CLONE)
-            return CHECKS(clone_asks, RET_ALLOW);
-        if (action == SECCOMP_UNSHARE)
-            return CHECKS(unshare_asks, RET_ALLOW);
-        if (action == SECCOMP_ABSENT)
-            return VERDICT(RET_ASK);
-        return !plain.count && plain.otherwise == REFUSE ? VERDICT(RET_ASK) : plain;
-    }
+    if (w->level == WATCH_TOLD)
+        return told_checks(action, &plain);
     switch (action) {
     case SECCOMP_OPEN:
         return (struct seccomp_checks){ open_asks + first, ARRAY_LEN(open_asks) - first, RET_ASK };

@@ -25,6 +25,7 @@ enum watch_kind {
     WATCH_CHDIR,   /* where relative paths begin; only for what the monitor remembers */
     WATCH_ADDRESS, /* a socket address; flags: the argument with its length */
     WATCH_NESTING, /* namespaces, mounts: what allowNestedNamespaces would allow */
+    WATCH_SOCKET,  /* a Unix socket: what allowAllUnixSockets would allow */
     WATCH_SYSTEM,  /* what nothing allows */
     WATCH_COMMAND, /* no call, but a word of the wrapper: which command it refused */
 };

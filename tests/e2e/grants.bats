@@ -116,6 +116,22 @@ print(shlex.join(shlex.split(json.load(open(sys.argv[1]))["violations"][0]["gran
     granted "process||seccomp|--set allowNestedNamespaces=true" -- "$PAYLOAD" sys unshare 0x10000000
 }
 
+@test "a Unix socket of its own; that the libc looks for nscd is no record" {
+    local server='import socket
+with socket.socket(socket.AF_UNIX) as s:
+    s.bind("mine"); s.listen()'
+    granted "network||network.allowAllUnixSockets|--set network.allowAllUnixSockets=true" -- python3 -c "$server"
+    rm -f "$W/mine"
+    expect "$(records -- python3 -c "$server" | cut -d'|' -f3)" "Unix socket"
+    not test -e "$W/mine"
+    expect "$(records -- "$PAYLOAD" sys socket 1 02004001 0)" ""
+    expect "$(tail -n 1 "$X/out")" EPERM
+    expect "$(records -- "$PAYLOAD" sys socket 1 02000001 0 | cut -d'|' -f3)" "Unix socket"
+    expect "$(tail -n 1 "$X/out")" EPERM
+    expect "$(records --monitor off -- "$PAYLOAD" sys socket 1 1 0)" ""
+    expect "$(tail -n 1 "$X/out")" EPERM
+}
+
 @test "a blocked command, and what a guard stops, by whom and by which rule" {
     granted "process||commands rm=false|--cmd rm=true" --cmd rm=false -- rm -f file
     printf '{\n  "commands": { "mv": false }\n}\n' >"$W/.agentbox.jsonc"

@@ -231,6 +231,14 @@ static bool is_one_of(unsigned action, const uint8_t *list, size_t count)
     return false;
 }
 
+/* A Unix socket is refused and told, but for the type that the libc looks for nscd with. */
+static bool model_asks_socket(const struct seccomp_options *o, const struct seccomp_data *data)
+{
+    return !o->unix_sockets && !o->named && !o->relayed && !o->offline &&
+           (uint32_t)data->args[0] == AF_UNIX &&
+           (uint32_t)data->args[1] != (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
 /* Whether the monitor wants to know: of what is let through, the calls that may change things. */
 static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *row,
                        const struct seccomp_options *o, const struct seccomp_data *data)
@@ -241,8 +249,12 @@ static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *
                                        SECCOMP_SENDTO, SECCOMP_SENDMSG };
     static const uint8_t told[] = { SECCOMP_DENY, SECCOMP_NESTED, SECCOMP_CLONE, SECCOMP_UNSHARE,
                                     SECCOMP_ABSENT };
+    static const uint8_t whole[] = { SECCOMP_ALLOW, SECCOMP_CONNECT, SECCOMP_SENDTO,
+                                     SECCOMP_SENDMSG };
     const uint32_t verdict = model_action(row->command, o, data);
 
+    if (w->level == WATCH_TOLD && row->command == SECCOMP_SOCKET)
+        return model_asks_socket(o, data);
     if (w->level == WATCH_TOLD)
         return verdict != SECCOMP_RET_ALLOW && is_one_of(row->command, told, sizeof told);
     if (w->level > o->watch || verdict != SECCOMP_RET_ALLOW ||
@@ -251,7 +263,8 @@ static bool model_asks(const struct seccomp_watch *w, const struct seccomp_row *
     if (row->command == SECCOMP_OPEN || row->command == SECCOMP_OPENAT)
         return o->watch == WATCH_LEARN ||
                ((uint32_t)data->args[row->command == SECCOMP_OPEN ? 1 : 2] & MODEL_CHANGES);
-    return strcmp(w->name, "sendto") != 0 || (uint32_t)data->args[5] != 0;
+    return strcmp(w->name, "sendto") != 0 || (uint32_t)data->args[5] != 0 ||
+           !is_one_of(row->command, whole, sizeof whole);
 }
 
 static const struct seccomp_watch *find_watch(const struct seccomp_target *t, int number)

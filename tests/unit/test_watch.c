@@ -7,11 +7,13 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "lib/bpf.h"
@@ -83,7 +85,7 @@ static void watched_rows_are_sorted_and_have_the_tables_numbers(void **state)
             fail_msg("%s has other numbers than in syscalls.def", list[i].name);
         bool refused = row->command == SECCOMP_DENY || row->command == SECCOMP_NESTED ||
                        row->command == SECCOMP_CLONE || row->command == SECCOMP_UNSHARE ||
-                       row->command == SECCOMP_ABSENT;
+                       row->command == SECCOMP_SOCKET || row->command == SECCOMP_ABSENT;
         if (refused != (list[i].level == WATCH_TOLD))
             fail_msg("%s: TOLD is for what is refused, and for nothing else", list[i].name);
     }
@@ -118,6 +120,39 @@ static void watching_changes_no_verdict_but_into_a_question(void **state)
         }
         assert_true(asked > 1000);
     }
+}
+
+static void unix_sockets_are_told_but_for_the_type_of_nscd(void **state)
+{
+    static const struct {
+        uint64_t family, type;
+        bool allowed; /* Unix sockets */
+        uint32_t verdict;
+    } cases[] = {
+        { AF_UNIX, SOCK_STREAM, false, SECCOMP_RET_USER_NOTIF },
+        { AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, false, SECCOMP_RET_USER_NOTIF },
+        { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, false, SECCOMP_RET_USER_NOTIF },
+        { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, false, SECCOMP_RET_ERRNO | EPERM },
+        { AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, false, SECCOMP_RET_ALLOW },
+        { AF_UNIX, SOCK_STREAM, true, SECCOMP_RET_ALLOW },
+    };
+    static struct bpf_program p;
+    const struct seccomp_row *row = seccomp_row_by_name("socket");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        for (unsigned level = WATCH_WRITES; level < WATCH_LEVEL_COUNT; level++) {
+            struct seccomp_target t = seccomp_target_at(
+                SECCOMP_PROGRAM_WATCH(cases[i].allowed, level));
+            struct seccomp_data data = random_call(SECCOMP_X86_64, (uint32_t)row->number[0]);
+
+            t.arch = SECCOMP_X86_64;
+            compile_target(&t, &p);
+            data.args[0] = cases[i].family;
+            data.args[1] = cases[i].type;
+            data.args[2] = 0;
+            assert_int_equal(run(&p, &data), cases[i].verdict);
+        }
 }
 
 /* ---- the list ---- */
@@ -212,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(watched_rows_are_sorted_and_have_the_tables_numbers),
         cmocka_unit_test(watching_changes_no_verdict_but_into_a_question),
+        cmocka_unit_test(unix_sockets_are_told_but_for_the_type_of_nscd),
         cmocka_unit_test(the_same_thing_stands_once_with_a_count),
         cmocka_unit_test(a_count_stays_at_its_end_and_an_unknown_operation_has_a_name),
         cmocka_unit_test(a_line_is_one_line_whatever_the_names_contain),
