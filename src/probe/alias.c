@@ -28,12 +28,13 @@
 #include "probe/scan_state.h"
 
 #define ALIAS_MAX_FILE   ((size_t)16 << 20)
-#define ALIAS_MAX_MOUNTS 65536u
 #define ALIAS_MAX_LISTED 256u /* mounts that are looked at one by one */
 
 struct mount_line {
-    const char *device; /* "8:1" */
-    const char *root;   /* in the file system */
+    uint64_t id, parent_id;
+    const struct mount_line *parent; /* NULL: not in the table, as of the root's own */
+    const char *device;              /* "8:1" */
+    const char *root;                /* in the file system; NULL: no path, as of one removed */
     const char *point;
     size_t point_len;
     size_t file_system; /* the same number for all lines of one device */
@@ -73,10 +74,13 @@ static bool parse_line(char *line, char *end, struct mount_line *ret)
 
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         fields[i] = take_field(&line, end);
-    *ret = (struct mount_line){
-        .device = fields[2], .root = fields[3], .point = fields[4], .point_len = strlen(fields[4])
-    };
-    return path_is_clean(ret->root) && path_is_clean(ret->point);
+    *ret = (struct mount_line){ .device = fields[2],
+                                .point = fields[4],
+                                .point_len = strlen(fields[4]) };
+    if (path_is_clean(fields[3]))
+        ret->root = fields[3];
+    return str_to_u64(fields[0], UINT64_MAX, &ret->id) &&
+           str_to_u64(fields[1], UINT64_MAX, &ret->parent_id) && path_is_clean(ret->point);
 }
 
 /* The kernel ends every line; what has no end is none. */
@@ -95,21 +99,31 @@ static size_t parse_mounts(struct buf *file, struct mount_line *lines, size_t ro
     return count;
 }
 
-/* The mount that path lies on: the deepest, of equals the last. */
+/*
+ * The mount that path lies on, from one to the next as the kernel goes. The deepest may be none of
+ * them, nor the last of those in one place: others cover what lies below them, or were moved there.
+ */
 static const struct mount_line *mount_of(const struct mount_table *t, const char *path)
 {
-    const struct mount_line *best = NULL;
+    const struct mount_line *at = NULL, *next = NULL;
     const size_t len = strlen(path);
 
-    for (size_t i = 0; i < t->count; i++) {
-        const struct mount_line *m = &t->lines[i];
-        /* Asked for every path and mount: most are told apart by one byte. */
-        if (m->point_len > len || (m->point[1] && path[m->point_len] && path[m->point_len] != '/'))
-            continue;
-        if (path_is_beneath(path, m->point) && (!best || m->point_len >= best->point_len))
-            best = m;
-    }
-    return best;
+    do {
+        at = next;
+        next = NULL;
+        for (size_t i = 0; i < t->count; i++) {
+            const struct mount_line *m = &t->lines[i];
+            /* Asked for every path and mount: most are told apart by one byte. */
+            if (m->parent != at || m->point_len > len ||
+                (m->point[1] && path[m->point_len] && path[m->point_len] != '/'))
+                continue;
+            /* What covers the root is not seen by who has that for a root. */
+            if ((m->point[1] || !at) && (!next || m->point_len < next->point_len) &&
+                path_is_beneath(path, m->point))
+                next = m;
+        }
+    } while (next);
+    return at;
 }
 
 /* a, then what of path lies below base. */
@@ -136,7 +150,9 @@ static int32_t add_alias(struct scan *s, const struct path_fact *fact, const cha
         return ABX_OK;
     if (same && where.ino != fact->ino)
         return ABX_OK; /* covered by yet another mount */
-    struct policy_rule *rule = scan_derive(s, fact->rule->access, fact->rule->flags,
+    /* What may be read at one place does not open what another rule hides at the second. */
+    const uint32_t narrows = fact->rule->access == ACCESS_RO ? RULE_PROTECT : 0;
+    struct policy_rule *rule = scan_derive(s, fact->rule->access, fact->rule->flags | narrows,
                                            fact->rule->source, fact->rule->text);
     if (!rule)
         return err_nomem(s->err);
@@ -148,7 +164,8 @@ static int32_t aliases_of(struct scan *s, const struct mount_table *t, struct pa
 {
     const struct mount_line *own = mount_of(t, fact.path);
 
-    if (!own || !own->shared || (t->outer && t->outer->file_system == own->file_system))
+    if (!own || !own->shared || !own->root ||
+        (t->outer && t->outer->file_system == own->file_system))
         return ABX_OK; /* all masks of an outer run are one file */
     const char *inside = transplant(s->arena, own->root, fact.path, own->point);
     if (!inside)
@@ -157,7 +174,7 @@ static int32_t aliases_of(struct scan *s, const struct mount_table *t, struct pa
         const struct mount_line *m = &t->lines[i];
         int32_t r = ABX_OK;
 
-        if (m == own || m->file_system != own->file_system)
+        if (m == own || !m->root || m->file_system != own->file_system)
             continue;
         if (path_is_beneath(inside, m->root)) {
             const char *path = transplant(s->arena, m->point, inside, m->root);
@@ -174,9 +191,36 @@ static int32_t aliases_of(struct scan *s, const struct mount_table *t, struct pa
     return ABX_OK;
 }
 
+/* What is mounted below the path is restricted with it, and may be mounted elsewhere, too. */
+static int32_t aliases_below(struct scan *s, const struct mount_table *t, struct path_fact fact)
+{
+    const char *top = fact.path;
+    int32_t r = ABX_OK;
+
+    for (size_t i = 0; i < t->count && r == ABX_OK; i++) {
+        const struct mount_line *m = &t->lines[i];
+        struct stat st;
+
+        if (!m->shared || str_eq(m->point, top) || !path_is_beneath(m->point, top) ||
+            lstat(m->point, &st) < 0)
+            continue;
+        fact.path = m->point;
+        fact.ino = st.st_ino;
+        r = aliases_of(s, t, fact);
+    }
+    return r;
+}
+
 struct line_ref {
     struct mount_line *line;
 };
+
+static int compare_ids(const void *left, const void *right)
+{
+    const struct line_ref *a = left, *b = right;
+
+    return (a->line->id > b->line->id) - (a->line->id < b->line->id);
+}
 
 static int compare_devices(const void *left, const void *right)
 {
@@ -185,7 +229,18 @@ static int compare_devices(const void *left, const void *right)
     return strcmp(a->line->device, b->line->device);
 }
 
-/* Numbers the file systems. False when out of memory. */
+static void find_parents(const struct mount_table *t, struct line_ref *sorted)
+{
+    qsort(sorted, t->count, sizeof *sorted, compare_ids);
+    for (size_t i = 0; i < t->count; i++) {
+        struct mount_line *line = &t->lines[i], wanted = { .id = line->parent_id };
+        const struct line_ref *found = bsearch(&(struct line_ref){ &wanted }, sorted, t->count,
+                                               sizeof *sorted, compare_ids);
+        line->parent = found && found->line != line ? found->line : NULL;
+    }
+}
+
+/* Numbers the file systems, and joins the mounts. False when out of memory. */
 static bool mark_shared(struct arena *arena, const struct mount_table *t, bool *ret_any)
 {
     struct line_ref *sorted = arena_alloc(arena, t->count, sizeof *sorted);
@@ -194,6 +249,7 @@ static bool mark_shared(struct arena *arena, const struct mount_table *t, bool *
         return false;
     for (size_t i = 0; i < t->count; i++)
         sorted[i].line = &t->lines[i];
+    find_parents(t, sorted);
     qsort(sorted, t->count, sizeof *sorted, compare_devices);
     *ret_any = false;
     for (size_t i = 1; i < t->count; i++) {
@@ -279,7 +335,6 @@ int32_t scan_aliases(struct scan *s)
     }
     for (size_t i = 0; i < file.len; i++)
         room += file.data[i] == '\n';
-    room = MIN_OF(room, ALIAS_MAX_MOUNTS);
     struct mount_table table = { .lines = arena_alloc(s->arena, room, sizeof *table.lines) };
     if (!table.lines)
         return err_nomem(s->err);
@@ -290,9 +345,12 @@ int32_t scan_aliases(struct scan *s)
     table.outer = any && inside_sandbox() ? mount_of(&table, "/run") : NULL;
     for (size_t i = 0; any && i < facts; i++) {
         const struct path_fact *f = &s->paths[i];
-        if (f->rule->access == ACCESS_RW || !f->exists)
+        if (f->rule->access == ACCESS_RW || (f->rule->flags & RULE_SOCKET) || !f->exists)
             continue;
-        int32_t r = aliases_of(s, &table, *f);
+        const struct path_fact fact = *f; /* s->paths may move */
+        int32_t r = aliases_of(s, &table, fact);
+        if (r == ABX_OK)
+            r = aliases_below(s, &table, fact);
         if (r != ABX_OK)
             return r;
     }

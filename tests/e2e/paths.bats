@@ -99,6 +99,50 @@ box_after() {
     [[ $output != *"$SECRET"* ]]
 }
 
+@test "a hidden file is hidden at its second mount, whichever mount is the deepest or the last" {
+    private true
+    OPTIONS=()
+    # Another mount lies below the one that covers it all.
+    run box_after "mkdir -p '$T/cover/d' && mount -t tmpfs none '$T/cover/d' && mount --bind '$T' '$T/cover'" \
+        --exclude "$T/cover/d/s" -c 'cat $D/../cover/d/s $D/s; :'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output != *"$SECRET"* ]]
+    # The upper one of two is the older one.
+    run box_after "mkdir -p '$T/one' '$T/two' '$T/three' && mount -t tmpfs none '$T/one' && chmod 755 '$T/one' &&
+        echo $SECRET >'$T/one/s' && chmod 644 '$T/one/s' && mount --bind '$T/one' '$T/three' && mount -t tmpfs none '$T/two' &&
+        mount --move '$T/one' '$T/two' && cat '$T/two/s' >/dev/null" \
+        --exclude "$T/two/s" -c 'cat $D/../two/s $D/../three/s; :'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output != *"$SECRET"* ]]
+}
+
+@test "what is mounted in a hidden or read-only directory is so at its second mount, too" {
+    private true
+    mkdir -p "$W/data/disk" "$W/other" "$T/second"
+    own "$W"
+    run box_after "mount -t tmpfs none '$D/deep' && chmod 777 '$D/deep' && echo $SECRET >'$D/deep/s' &&
+        chmod 644 '$D/deep/s' && mount --bind '$D/deep' '$T/second' && mount -t tmpfs none '$W/data/disk' &&
+        chmod 777 '$W/data/disk' && mount --bind '$W/data/disk' '$W/other'" \
+        --ro data -c 'cat $W/../second/s; touch other/new && echo written; :'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output != *"$SECRET"* && $output != *written* ]]
+}
+
+@test "what is granted for reading opens nothing at a second mount of what is hidden in it" {
+    private true
+    mkdir -p "$H/.config/agentbox" "$T/second"
+    echo "{ \"filesystem\": { \"exclude\": [\"$D/deep\"] } }" >"$H/.config/agentbox/config.json"
+    own "$H"
+    OPTIONS=()
+    run box_after "mount --bind '$D/deep' '$T/second'" --ro "$D" -c 'cat $D/deep/s $D/../second/s; :'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output != *"$SECRET"* ]]
+}
+
 @test "a second mount of the outside is not writable through the workspace" {
     private true
     watch "$O"
