@@ -4,7 +4,8 @@
  * at one path may be seen at another. /proc/self/mountinfo tells which part of which file system
  * lies where; for each restriction every other place that shows the same thing, or a part of it,
  * gets the same rule. Trusts the kernel's text, but not its length: a line that does not parse is
- * skipped, and a second path counts only if it leads to the same inode.
+ * skipped, and a second path counts only if it leads to the same inode, or to the same directory
+ * for what is not there yet.
  *
  * Mostly no file system is mounted twice. Newer kernels say so without that text, which costs them
  * several times as much.
@@ -139,6 +140,15 @@ static const char *transplant(struct arena *arena, const char *a, const char *pa
     return arena_printf(arena, "%s%s", a[1] ? a : "", rest);
 }
 
+/* Whether what is not there yet would come to be in both places at once. */
+static bool have_one_ancestor(const char *a, const char *b)
+{
+    struct stat one, two;
+
+    return a && b && lstat(a, &one) == 0 && lstat(b, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
 static int32_t add_alias(struct scan *s, const struct path_fact *fact, const char *path, bool same)
 {
     struct resolved where;
@@ -146,9 +156,11 @@ static int32_t add_alias(struct scan *s, const struct path_fact *fact, const cha
 
     if (r != ABX_OK)
         return r;
-    if (!where.exists || where.denied || where.pin_count || !str_eq(where.path, path))
+    if (where.exists != fact->exists || where.denied || where.pin_count ||
+        !str_eq(where.path, path))
         return ABX_OK;
-    if (same && where.ino != fact->ino)
+    if (same && (fact->exists ? where.ino != fact->ino
+                              : !have_one_ancestor(where.ancestor, fact->ancestor)))
         return ABX_OK; /* covered by yet another mount */
     /* What may be read at one place does not open what another rule hides at the second. */
     const uint32_t narrows = fact->rule->access == ACCESS_RO ? RULE_PROTECT : 0;
@@ -182,7 +194,8 @@ static int32_t aliases_of(struct scan *s, const struct mount_table *t, struct pa
                 return err_nomem(s->err);
             if (!str_eq(path, fact.path))
                 r = add_alias(s, &fact, path, true);
-        } else if (path_is_beneath(m->root, inside) && !path_is_beneath(m->point, fact.path)) {
+        } else if (fact.exists && path_is_beneath(m->root, inside) &&
+                   !path_is_beneath(m->point, fact.path)) {
             r = add_alias(s, &fact, m->point, false);
         }
         if (r != ABX_OK)
@@ -345,7 +358,8 @@ int32_t scan_aliases(struct scan *s)
     table.outer = any && inside_sandbox() ? mount_of(&table, "/run") : NULL;
     for (size_t i = 0; any && i < facts; i++) {
         const struct path_fact *f = &s->paths[i];
-        if (f->rule->access == ACCESS_RW || (f->rule->flags & RULE_SOCKET) || !f->exists)
+        if (f->rule->access == ACCESS_RW || (f->rule->flags & RULE_SOCKET) ||
+            (!f->exists && (!f->ancestor || (f->rule->flags & RULE_IF_PRESENT))))
             continue;
         const struct path_fact fact = *f; /* s->paths may move */
         int32_t r = aliases_of(s, &table, fact);

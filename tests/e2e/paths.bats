@@ -143,6 +143,27 @@ box_after() {
     [[ $output != *"$SECRET"* ]]
 }
 
+@test "what must not be made is not made, nor is its placeholder written, through a second mount" {
+    private true
+    local deep=$W/a/b/c/d/e/f
+    mkdir -p "$deep" "$W/loop"
+    git init -q "$W"
+    rm -rf "$W/.git/hooks"
+    own "$W"
+    cat >"$W/try" <<'END'
+for d in loop a/b/c/d/e/f; do
+    chmod 755 $d/AGENTS.md $d/.git/hooks; rm -rf $d/AGENTS.md $d/.git/hooks; mkdir $d/.git/hooks
+    echo x >>$d/AGENTS.md; echo x >$d/.git/hooks/pre-commit
+done
+exit 0
+END
+    run box_after "mount --bind '$W' '$W/loop' && mount --bind '$W' '$deep'" --ro AGENTS.md -- sh ./try
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ ! -e "$W/AGENTS.md" ]
+    [ ! -e "$W/.git/hooks" ]
+}
+
 @test "a second mount of the outside is not writable through the workspace" {
     private true
     watch "$O"
