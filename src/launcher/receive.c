@@ -4,7 +4,8 @@
 #include "launcher/launcher.h"
 
 #define MSG_CMSG_CLOEXEC_FLAG 0x40000000
-#define MSG_TRUNCATED         (0x20 | 0x8) /* MSG_TRUNC, MSG_CTRUNC */
+#define MSG_TRUNC_FLAG        0x20
+#define MSG_CTRUNC_FLAG       0x8
 
 struct control {
     size_t len;
@@ -26,7 +27,9 @@ long receive_fds(int socket, struct deliver_msg *msg, int *fds, size_t max)
 
     if (n < 0)
         return n;
-    if (n != (long)sizeof *msg || (header.flags & MSG_TRUNCATED))
+    if (header.flags & MSG_CTRUNC_FLAG)
+        return -EMFILE; /* there is room for as many as are ever sent, but in the process's limit */
+    if (n != (long)sizeof *msg || (header.flags & MSG_TRUNC_FLAG))
         return 0;
     const size_t head = sizeof control.len + 2 * sizeof(int);
     if (header.control_len < head || control.level != SOL_SOCKET_LEVEL ||
