@@ -239,6 +239,12 @@ static const struct abx_violation refused_nesting = {
     .grant = "--set allowNestedNamespaces=true",
     .note = "namespaces and mounts of its own open kernel surface",
 };
+static const struct abx_violation refused_nested = {
+    .operation = VIOLATION_PROCESS,
+    .rule = "seccomp",
+    .note = "it takes a capability, which a command has in namespaces of its own at most "
+            "(allowNestedNamespaces)",
+};
 static const struct abx_violation refused_call = {
     .operation = VIOLATION_OTHER,
     .rule = "seccomp",
@@ -250,6 +256,7 @@ static void tell_call(struct explainer *e, struct run *run, const struct watch_m
 {
     struct abx_violation v = call->kind == WATCH_SOCKET    ? refused_socket
                              : call->kind == WATCH_NESTING ? refused_nesting
+                             : call->kind == WATCH_NESTED  ? refused_nested
                                                            : refused_call;
 
     v.origin = origin_name(ORIGIN_BUILTIN);

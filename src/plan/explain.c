@@ -248,13 +248,23 @@ static bool is_broad(const struct question *q, const char *directory)
     return false;
 }
 
+/* A name that /run lacks: no rule changes that directory, only what the host has in it. */
+static bool is_new_in_run(const struct question *q)
+{
+    const char *run = q->context->facts->places[PLACE_RUN], *ancestor = q->path->ancestor;
+
+    return !q->path->exists && q->effect == EFFECT_NOWHERE && run && ancestor &&
+           str_eq(ancestor, run);
+}
+
 /* What could be made and then granted: the name itself, or the last of its absent directories. */
 static const char *path_to_make(const struct question *q)
 {
     const char *path = q->path->path, *ancestor = q->path->ancestor;
 
-    if (q->path->exists || q->operation != EXPLAIN_WRITE || q->effect != EFFECT_DEFAULT ||
-        q->path->making == EXPLAIN_ENTRY || !ancestor || !ancestor[1] || !is_broad(q, ancestor))
+    if (q->path->exists || q->operation != EXPLAIN_WRITE ||
+        (q->effect != EFFECT_DEFAULT && !is_new_in_run(q)) || q->path->making == EXPLAIN_ENTRY ||
+        !ancestor || !ancestor[1] || !is_broad(q, ancestor))
         return NULL;
     size_t len = strlen(path) - strlen(path_basename(path)) - 1;
     return path_depth(path) == path_depth(ancestor) + 1 ? path : arena_strndup(q->arena, path, len);
@@ -287,7 +297,7 @@ static const char *grant_path(const struct question *q)
         return q->path->path;
     if (q->effect == EFFECT_HELD || q->effect == EFFECT_HIDDEN)
         return at_rule;
-    if (made || is_too_much(q))
+    if (made || is_too_much(q) || is_new_in_run(q))
         return made;
     /* What does not exist cannot be mounted; new entries of "/" itself are never possible. */
     return q->path->ancestor && q->path->ancestor[1] ? q->path->ancestor : NULL;
@@ -328,12 +338,11 @@ static const char *denial_note(const struct question *q, const char *first)
         return q->rule->origin == ORIGIN_BUILTIN
                    ? "agentbox keeps its own files so; no rule changes that"
                    : "the rule is final: no other rule reopens it";
+    if (first[0])
+        return arena_printf(q->arena, "what does not exist cannot be granted; first: %s%s", first,
+                            q->path->making == EXPLAIN_ANYTHING ? " (a file: touch)" : "");
     switch (q->effect) {
     case EFFECT_DEFAULT:
-        if (first[0])
-            return arena_printf(q->arena, "what does not exist cannot be granted; first: %s%s",
-                                first,
-                                q->path->making == EXPLAIN_ANYTHING ? " (a file: touch)" : "");
         if (refusal && path_is_beneath(q->path->path, q->context->facts->cwd))
             return arena_printf(q->arena, "%s, and so it is not made writable by itself", refusal);
         if (is_too_much(q))

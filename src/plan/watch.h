@@ -24,7 +24,8 @@ enum watch_kind {
     WATCH_CHANGE,  /* what is there */
     WATCH_CHDIR,   /* where relative paths begin; only for what the monitor remembers */
     WATCH_ADDRESS, /* a socket address; flags: the argument with its length */
-    WATCH_NESTING, /* namespaces, mounts: what allowNestedNamespaces would allow */
+    WATCH_NESTING, /* namespaces: what allowNestedNamespaces would allow */
+    WATCH_NESTED,  /* what takes a capability, which a command has in a namespace of its own only */
     WATCH_SOCKET,  /* a Unix socket: what allowAllUnixSockets would allow */
     WATCH_SYSTEM,  /* what nothing allows */
     WATCH_COMMAND, /* no call, but a word of the wrapper: which command it refused */

@@ -146,6 +146,10 @@ static void directories_of_the_system_are_told(void **state)
     expect_answer(NULL, "exec", "/dev/null", false, "/dev", "", NULL);
     expect_answer(NULL, "read", "/sys/kernel", false, "/sys", "--ro /sys/kernel", NULL);
     expect_answer(NULL, "write", "/run/agentbox/inside", false, "/run", "", "made anew");
+    /* no rule changes /run itself: what it lacks has to be made on the host */
+    expect_answer(NULL, "write", "/run/abx-absent/x", false, "/run", "--rw /run/abx-absent",
+                  "first: mkdir -p /run/abx-absent");
+    expect_answer(NULL, "read", "/run/abx-absent", false, "/run", "", "made anew");
 }
 
 static void files_of_the_host_are_not_in_a_private_tmp(void **state)
