@@ -60,7 +60,7 @@ MATCH(perm_root)
 
 MATCH(find_delete)
 {
-    if (strcmp(s->name, "rm") == 0)
+    if (list_has("rm unlink", s->name))
         return s->find;
     return args_have(s, "-delete") &&
            (strcmp(s->name, "find") == 0 || strcmp(s->name, "gfind") == 0);

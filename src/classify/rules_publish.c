@@ -14,6 +14,27 @@
     "endpoint-url output config token app resource-group subscription directory manifest-path "    \
     "userconfig otp tag"
 
+/* Letters of single tools that take a value; elsewhere the same ones may be switches. */
+static const struct {
+    const char *programs, *letters;
+} short_values[] = {
+    { "cargo", VALUES_SHORT "Z" },       { "cdk", VALUES_SHORT "ac" },
+    { "firebase", VALUES_SHORT "P" },    { "fly flyctl", VALUES_SHORT "act" },
+    { "netlify", VALUES_SHORT "s" },     { "npm", VALUES_SHORT "w" },
+    { "pnpm", VALUES_SHORT "F" },        { "pulumi", VALUES_SHORT "s" },
+    { "railway", VALUES_SHORT "es" },    { "sls serverless", VALUES_SHORT "rs" },
+    { "terraform tofu terragrunt", "" }, /* -chdir=main is one word, not letters */
+    { "vercel", VALUES_SHORT "St" },     { "wrangler", VALUES_SHORT "ce" },
+};
+
+static const char *letters_of(const char *program)
+{
+    for (size_t i = 0; i < ARRAY_LEN(short_values); i++)
+        if (list_has(short_values[i].programs, program))
+            return short_values[i].letters;
+    return VALUES_SHORT;
+}
+
 static const struct publisher {
     const char *programs, *first, *second; /* second: "" is any */
 } publishers[] = {
@@ -133,7 +154,7 @@ static bool python_publishes(const struct subject *s)
 MATCH(publish)
 {
     bool terraform = list_has("terraform tofu terragrunt", s->name);
-    const char *letters = terraform ? "" : VALUES_SHORT; /* -chdir=main is one word, not letters */
+    const char *letters = letters_of(s->name);
     size_t at = has_toolchain(s) ? 1 : 0;
     const char *first = verb_of(s, at, letters, VALUES_LONG);
     const char *second = verb_of(s, at + 1, letters, VALUES_LONG);

@@ -314,6 +314,8 @@ MATCH(secret_tool)
     "SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR SYSTEMD_PAGER RSYNC_RSH TAR_OPTIONS RUSTC_WRAPPER "      \
     "RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER npm_config_script_shell "                   \
     "NPM_CONFIG_SCRIPT_SHELL npm_config_node_options"
+/* Many names are usual; what lies in the project, or where everybody writes, is not. */
+#define COMPILERS "CC CXX CPP HOSTCC HOSTCXX LD AR"
 /* Expanded by the shell whenever it shows them. */
 #define PROMPTS "PS0 PS1 PS2 PS4 PROMPT RPROMPT"
 /* Options of Java for one tool. */
@@ -324,6 +326,12 @@ static bool is_viewer(const char *name, size_t len)
 {
     return len > 6 && (strncmp(name + len - 6, "_PAGER", 6) == 0 ||
                        (len > 7 && strncmp(name + len - 7, "_EDITOR", 7) == 0));
+}
+
+static bool is_scratch(const char *value)
+{
+    return str_has_prefix(value, "/tmp") || str_has_prefix(value, "/var/tmp") ||
+           str_has_prefix(value, "/dev/shm");
 }
 
 static bool is_injection(const char *name, size_t len, const char *value)
@@ -347,10 +355,11 @@ static bool is_injection(const char *name, size_t len, const char *value)
         return text_has_any(value, "-toolexec -exec");
     if (list_has_n("MAKEFLAGS GNUMAKEFLAGS", name, len))
         return text_has_any(value, "--eval SHELL=");
+    if (list_has_n(COMPILERS, name, len))
+        return is_scratch(value) || str_has_prefix(value, "./") || str_has_prefix(value, "../");
     if (list_has_n("PATH", name, len)) /* the first place wins */
-        return value[0] == ':' || str_has_prefix(value, "/tmp") ||
-               str_has_prefix(value, "/var/tmp") || strcmp(value, ".") == 0 ||
-               str_has_prefix(value, ".:") || str_has_prefix(value, "/dev/shm");
+        return value[0] == ':' || is_scratch(value) || strcmp(value, ".") == 0 ||
+               str_has_prefix(value, ".:");
     return false;
 }
 
