@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices, at the end of a run, of what the command left for the host's git. */
+/* Notices, at the end of a run, of what the command left: its processes, and for the host's git. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/internal.h"
@@ -31,6 +32,19 @@ static void put_find(struct buf *b, const struct remains_find *f)
     }
 }
 
+static void tell_left(const abx_manager *m, const struct run *run)
+{
+    const long long left = run->end.left;
+    char text[128];
+
+    if (left <= 0)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "%lld process%s that still ran in the background %s ended with the command",
+                   left, left == 1 ? "" : "es", left == 1 ? "was" : "were");
+    manager_notice(m, ABX_NOTICE_INFO, text);
+}
+
 void tell_remains(const abx_manager *m, struct run *run)
 {
     _arena_ struct arena arena = { 0 };
@@ -49,4 +63,5 @@ void tell_remains(const abx_manager *m, struct run *run)
             manager_notice(m, ABX_NOTICE_WARNING, text.data);
     }
     free(remains); /* the finds name what it has */
+    tell_left(m, run);
 }

@@ -97,6 +97,33 @@ static bool file_exists(const char *path)
     return TRY5(__NR_statx, SYS_AT_FDCWD, path, 0, STATX_TYPE, &st) == 0;
 }
 
+static bool has_slash(const char *name)
+{
+    while (*name && *name != '/')
+        name++;
+    return *name;
+}
+
+/* The next file of PATH that the name may stand for; false: there is none. */
+static bool next_in_path(const char *name, const char **dir, char path[PATH_BYTES])
+{
+    while (*name && **dir) {
+        const char *from = *dir;
+        size_t len = 0;
+        while (from[len] && from[len] != ':')
+            len++;
+        *dir += len + (from[len] == ':');
+        if (!len || len + text_len(name) + 2 > PATH_BYTES)
+            continue;
+        memcpy(path, from, len);
+        path[len] = '/';
+        path[len + 1] = '\0';
+        text_append(path, PATH_BYTES, name);
+        return true;
+    }
+    return false;
+}
+
 /* As execvp(3): a name without a slash is looked up in the PATH of its own environment. */
 static long exec_lookup(struct launch *l)
 {
@@ -104,27 +131,57 @@ static long exec_lookup(struct launch *l)
     char path[PATH_BYTES];
     long result = -ENOENT;
 
-    for (const char *s = name; *s; s++)
-        if (*s == '/')
-            return exec_path(l, name);
-    while (*name && *dir) {
-        size_t len = 0;
-        while (dir[len] && dir[len] != ':')
-            len++;
-        if (len && len + text_len(name) + 2 <= sizeof path) {
-            memcpy(path, dir, len);
-            path[len] = '/';
-            path[len + 1] = '\0';
-            text_append(path, sizeof path, name);
-            long r = exec_path(l, path);
-            if (r == -EACCES) /* remembered if the file is there; a later one may be runnable */
-                result = file_exists(path) ? r : result;
-            else if (r != -ENOENT && r != -ENOTDIR)
-                return r;
-        }
-        dir += len + (dir[len] == ':');
+    if (has_slash(name))
+        return exec_path(l, name);
+    while (next_in_path(name, &dir, path)) {
+        long r = exec_path(l, path);
+        if (r == -EACCES) /* remembered if the file is there; a later one may be runnable */
+            result = file_exists(path) ? r : result;
+        else if (r != -ENOENT && r != -ENOTDIR)
+            return r;
     }
     return result;
+}
+
+/* "#!" and the first word behind it, in place; "#!" alone: another file. False: no file. */
+static bool read_interpreter(const char *path, char *text, size_t cap)
+{
+    const int how = SYS_O_RDONLY | SYS_O_NONBLOCK | SYS_O_CLOEXEC;
+    int fd = (int)TRY4(__NR_openat, SYS_AT_FDCWD, path, how, 0);
+    long len = fd < 0 ? fd : TRY3(__NR_read, fd, text, cap - 1);
+    size_t from = 2, to = 2;
+
+    file_close(fd);
+    if (len < 0)
+        return false;
+    text[len] = '\0';
+    if (text[0] != '#' || text[1] != '!') {
+        memcpy(text, "#!", 3);
+        return true;
+    }
+    while (text[from] == ' ' || text[from] == '\t')
+        from++;
+    while (text[from] && text[from] != ' ' && text[from] != '\t' && text[from] != '\n')
+        text[to++] = text[from++];
+    text[to] = '\0';
+    return true;
+}
+
+/* Pid 1 reads it: it could not serve the monitor while the command's process is still its own. */
+const char *command_interpreter(struct launch *l)
+{
+    static char text[256]; /* as much as the kernel looks at */
+    const char *name = l->plan.argv[0], *dir = l->plan.path;
+    char path[PATH_BYTES];
+
+    if (step_directory(l) < 0)
+        return "";
+    if (has_slash(name))
+        return read_interpreter(name, text, sizeof text) ? text : "";
+    while (next_in_path(name, &dir, path))
+        if (read_interpreter(path, text, sizeof text))
+            return text;
+    return "";
 }
 
 static ATTR_NORETURN void command_main(void *arg)
@@ -144,7 +201,7 @@ static ATTR_NORETURN void command_main(void *arg)
             launcher_exit(EXIT_SETUP);
     }
     l->command_step = "exec";
-    l->object = p->argv[0];
+    l->object = 0;
     l->command_error = exec_lookup(l);
     launcher_exit(EXIT_SETUP);
 }

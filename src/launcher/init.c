@@ -110,11 +110,12 @@ static bool reap(struct init *in)
 /*
  * What is left when the command has ended: killed, and waited for until there is none. To kill all
  * takes the longer the more there are, the dead among them: many are reaped in between, where none
- * can have come since.
+ * can have come since. Returns how many were alive.
  */
-static void reap_rest(struct init *in)
+static int64_t reap_rest(struct init *in)
 {
     const int most = kills_at_once(in) ? REAP_REST : 1;
+    int64_t alive = 0;
     int status;
     long pid;
 
@@ -122,10 +123,12 @@ static void reap_rest(struct init *in)
         kill_all(in);
         pid = TRY4(__NR_wait4, -1, &status, 0, 0);
         for (int i = 1; pid > 0; i++) {
+            alive += (status & 0x7f) == SIGKILL;
             on_child(in, (int)pid, status);
             pid = i < most ? TRY4(__NR_wait4, -1, &status, SYS_WNOHANG, 0) : 0;
         }
     } while (pid == 0 || pid == -EINTR);
+    return alive;
 }
 
 static void on_watched(struct init *in, short events)
@@ -144,7 +147,7 @@ static void on_watched(struct init *in, short events)
 static ATTR_NORETURN void give_up(struct init *in)
 {
     if (in->l->keeper)
-        reap_rest(in);
+        (void)reap_rest(in);
     launcher_exit(EXIT_SETUP);
 }
 
@@ -206,8 +209,9 @@ static int supervise(struct init *in)
             give_up(in);
         alone = reap(in);
     }
-    if (!alone) /* killing all means looking at every process of the machine */
-        reap_rest(in);
+    const bool by_itself = !in->killed && !in->warned;
+    /* killing all means looking at every process of the machine */
+    const int64_t alive = alone ? 0 : reap_rest(in);
     watch_end();
     streams_give_back(in->l);
 
@@ -217,6 +221,7 @@ static int supervise(struct init *in)
         .user_ns = usage.ru_utime.tv_sec * NSEC_PER_SEC + usage.ru_utime.tv_usec * 1000,
         .system_ns = usage.ru_stime.tv_sec * NSEC_PER_SEC + usage.ru_stime.tv_usec * 1000,
         .max_rss = usage.ru_maxrss * 1024,
+        .left = by_itself ? alive : 0,
     };
     report_exited(in->status, in->timed_out ? 1 : 0, &msg);
     if (in->timed_out)
@@ -273,6 +278,8 @@ void init_run(struct launch *l)
     int64_t started = now_ns();
     long pid = command_start(l);
     if (pid < 0) {
+        if (pid == -ENOENT && text_eq(l->command_step, "exec"))
+            l->object = command_interpreter(l);
         report_failed(l->command_step, pid, l->object);
         launcher_exit(exec_code(l->command_step, pid));
     }

@@ -42,6 +42,8 @@ int keeper_run(struct launch *l, const char *cgroup);
 ATTR_NORETURN void init_run(struct launch *l);
 /* Starts the command; returns its pid once it was executed, or -errno with l->command_step set. */
 long command_start(struct launch *l);
+/* Of a file that is there and could not be executed for ENOENT; see struct status_msg. */
+const char *command_interpreter(struct launch *l);
 void command_release_stack(void); /* once that has returned */
 int probe_run(void);
 /* ---- stray.c: without a pid namespace ---- */

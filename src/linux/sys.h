@@ -149,6 +149,7 @@ long sys_clone_vm(unsigned long flags, void *stack_top, void (*fn)(void *), void
 #define SYS_O_EXCL        0200
 #define SYS_O_NOCTTY      0400
 #define SYS_O_TRUNC       01000
+#define SYS_O_NONBLOCK    04000
 #define SYS_O_CLOEXEC     02000000
 #define SYS_O_PATH        010000000
 #if defined(__aarch64__)

@@ -148,8 +148,13 @@ struct status_msg {
     uint32_t detail; /* STARTED: Landlock ABI; EXITED: 1 if timed out */
     uint32_t text_len;
     int64_t user_ns, system_ns, max_rss;
+    int64_t left; /* EXITED: how many still ran when the command ended by itself */
     char step[24];
-    char text[STATUS_TEXT_MAX]; /* FAILED: the object, mostly a path; text_len bytes, then NUL */
+    /*
+     * FAILED: the object, mostly a path; text_len bytes, then NUL. Of "exec": none or, where the
+     * file is there, "#!" and the interpreter that is not; "#!" alone: its loader.
+     */
+    char text[STATUS_TEXT_MAX];
 };
 
 #endif

@@ -59,6 +59,40 @@ static const char *shell_hint(const char *name)
                : NULL;
 }
 
+/* What a file that could not be executed named; NULL: it named nothing, or is not there. */
+static const char *interpreter_of(const struct status_msg *msg)
+{
+    bool told = msg->err == ENOENT && msg->text[0] == '#' && msg->text[1] == '!';
+
+    return told ? msg->text + 2 : NULL;
+}
+
+static const char *exec_hint(const struct status_msg *msg, const char *name)
+{
+    const char *interpreter = interpreter_of(msg);
+
+    if (msg->err != ENOENT)
+        return NULL;
+    if (!interpreter)
+        return shell_hint(name);
+    if (!interpreter[0])
+        return "the file is there, but the loader that it names is not: is it for another C "
+               "library or CPU?";
+    return strchr(interpreter, '\r')
+               ? "its first line ends in a carriage return: give the file the line ends of Unix"
+               : NULL;
+}
+
+static int32_t exec_failure(const struct status_msg *msg, const char *name, abx_error **err)
+{
+    const char *interpreter = interpreter_of(msg);
+
+    return interpreter && interpreter[0]
+               ? err_sys(err, ABX_E_EXEC, -msg->err, "execute '%s': its interpreter '%s'", name,
+                         interpreter)
+               : err_sys(err, ABX_E_EXEC, -msg->err, "execute '%s'", name);
+}
+
 static const char *words_for(const char *step)
 {
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
@@ -69,19 +103,17 @@ static const char *words_for(const char *step)
 
 int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_error **err)
 {
-    const char *hint = hint_for(msg->step, msg->err);
+    const bool exec = strcmp(msg->step, "exec") == 0;
+    const char *hint = exec ? exec_hint(msg, plan->argv[0]) : NULL;
     int32_t code;
 
-    const char *shell = strcmp(msg->step, "exec") == 0 && msg->err == ENOENT
-                            ? shell_hint(plan->argv[0])
-                            : NULL;
-    if (shell)
-        hint = shell;
+    if (!hint)
+        hint = hint_for(msg->step, msg->err);
     if (strcmp(msg->step, "bwrap") == 0 && msg->err == 0)
         code = err_new(err, ABX_E_SANDBOX, "set up the sandbox: bubblewrap said: %s",
                        bwrap_said(msg->text));
-    else if (strcmp(msg->step, "exec") == 0)
-        code = err_sys(err, ABX_E_EXEC, -msg->err, "execute '%s'", plan->argv[0]);
+    else if (exec)
+        code = exec_failure(msg, plan->argv[0], err);
     else if (msg->text[0])
         code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: %s (step '%s' on '%s')",
                        words_for(msg->step), msg->step, msg->text);

@@ -137,6 +137,35 @@ ends() {
     ends 126 "execute '/etc': Permission denied" 'it is a directory' run -- /etc
 }
 
+@test "a script whose interpreter is missing, and a program whose loader is, are said to be that" {
+    local want="its interpreter '/nowhere/python3'"
+    mkdir "$W/bin"
+    printf '#! /nowhere/python3 -u\nprint(1)\n' >"$W/bin/moved"
+    printf '#!/bin/sh\r\nexit\r\n' >"$W/dos"
+    sed 's,ld-linux-,no-linux-,' "$(command -v env)" >"$W/foreign"
+    chmod +x "$W/bin/moved" "$W/dos" "$W/foreign"
+    ends 127 "execute 'bin/moved': $want: No such file" 'is it installed' run -- bin/moved
+    ends 127 "execute 'bin/moved': $want: No such file" 'is it installed' run --monitor learn -- bin/moved
+    ends 127 "execute 'moved': $want: No such file" 'is it installed' run --env PATH="/bin:$W/bin" -- moved
+    ends 127 "execute './dos': its interpreter '/bin/sh\\x0d': No such file" 'its first line ends in a carriage return' run -- ./dos
+    ends 127 "execute './foreign': No such file" 'the file is there, but the loader' run -- ./foreign
+}
+
+@test "how many still ran in the background when the command ended is told, and not with -q" {
+    local note='agentbox: note: 2 processes that still ran in the background were ended with the command'
+    run program run -c 'sleep 60 & setsid sleep 61 & echo x'
+    [ "$output" = "x"$'\n'"$note" ]
+    run program run -c 'sleep 60 & :'
+    [ "$output" = 'agentbox: note: 1 process that still ran in the background was ended with the command' ]
+    run program run -q -c 'sleep 60 & :'
+    [ -z "$output" ]
+    # the dead that nobody waited for; what the time ended
+    run program run --approve yes -c 'sh -c "exit 3" & sh -c "kill -9 \$\$" & sleep 0.2; exec true'
+    [ -z "$output" ]
+    run program run --timeout 200ms -c 'sleep 60 & sleep 61'
+    [[ $output == *"the time is up"* && $output != *background* ]]
+}
+
 @test "a name that is not known: the nearest one, or the one that begins like that" {
     says "option --allow is not known" 'did you mean --allow-domain?' run --allow example.com -- true
     says "option --un is not known" '`agentbox run --help`' run --un x -- true
