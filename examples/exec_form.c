@@ -5,6 +5,7 @@
  *
  *     ./exec_form sh -c 'echo hello; exit 7'; echo $?
  */
+#define _GNU_SOURCE /* posix_spawn_file_actions_addchdir_np */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016,SC2119
-# The programs in examples/: each compiles against header and archive alone, and does what it says.
+# The programs in examples/: each compiles against header and archive alone, without options of its own, and does what it says.
 
 bats_require_minimum_version 1.5.0
 
@@ -17,7 +17,7 @@ teardown() {
 }
 
 build() {
-    "${CC:-cc}" -std=c17 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wconversion -Werror -I"$ABX_SOURCE/include" \
+    "${CC:-cc}" -Wall -Wextra -Wshadow -Wconversion -Werror -I"$ABX_SOURCE/include" \
         "$ABX_SOURCE/examples/$1.c" "$ABX_BUILD/libagentbox.a" -lpthread -o "$O/$1"
     chmod 755 "$O/$1"
 }

@@ -95,15 +95,15 @@ print(shlex.join(shlex.split(json.load(open(sys.argv[1]))["violations"][0]["gran
 
 @test "what /run lacks is made first, then granted; not /run itself, which no rule can change" {
     [ "$WHO" = root ] || skip "root: others cannot write there"
-    local d=/run/abx-$$ first again then
+    local d=/run/abx-$$ first again after
     first=$(records -c "mkdir $d; echo x >$d/x" | cut -d'|' -f1,2,7)
     mkdir "$d"
     again=$(records -- mkdir "$d" | cut -d'|' -f1,2,7)
-    then=$(records --rw "$d" -c "mkdir -p $d; echo x >$d/x")
+    after=$(records --rw "$d" -c "mkdir -p $d; echo x >$d/x")
     rm -r "$d"
     expect "$first" "file-write|$d|--rw $d"
     expect "$again" "file-write|$d|--rw $d"
-    expect "$then" ""
+    expect "$after" ""
     [ "$(field exitCode)" = 0 ]
 }
 
