@@ -4,8 +4,9 @@
  *
  * The kernel lets controllers be switched on only in a group without processes, so a group that the
  * caller lives in mostly cannot have limited children; its parent can, if it is delegated to the
- * user (systemd does that for user sessions). Both are looked at: the directory must be writable
- * and pass "memory" or "pids" on. The keeper puts pid 1 into the group when it is cloned
+ * user (systemd does that for user sessions). Both are looked at, the parent only where the
+ * caller's own sets no limit, which would be left behind: the directory must be writable and pass
+ * "memory" or "pids" on. The keeper puts pid 1 into the group when it is cloned
  * (CLONE_INTO_CGROUP), never by writing cgroup.procs, which costs milliseconds. What dead runs left
  * is removed on the way.
  */
@@ -97,6 +98,21 @@ static bool find_own(char *ret, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
+/* Whether who made it limited what its processes take: that is to hold for a run of theirs, too. */
+static bool is_limited(int dir)
+{
+    static const char *const files[] = { "cpu.max", "memory.high", "memory.max" };
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        _buf_ struct buf b = { .limit = CGROUP_PATH_MAX };
+
+        /* Without the controller there is no file. */
+        if (io_read_file(dir, files[i], &b) == 0 && b.data && strncmp(b.data, "max", 3) != 0)
+            return true;
+    }
+    return false;
+}
+
 /* The directory in which a group can be made, or -errno. */
 static int find_parent(void)
 {
@@ -110,6 +126,8 @@ static int find_parent(void)
             faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
             has_controller(dir, "cgroup.subtree_control"))
             return TAKE_FD(dir);
+        if (dir < 0 || is_limited(dir))
+            break; /* beside it nothing of that would hold */
         char *slash = strrchr(path, '/');
         if (!slash || slash == path)
             break;

@@ -322,6 +322,14 @@ check_limits() {
     AS=${AS#unshare -r }
 }
 
+groups_of_run() { # groups_of_run DIR: how many there are below it while one run is there
+    box --network blocked -- sh -c 'touch up; while [ -e up ]; do sleep 0.1; done' >/dev/null 2>&1 &
+    wait_for test -e "$W/up"
+    find "$1" -name 'agentbox-*' | wc -l
+    rm -f "$W/up"
+    wait $!
+}
+
 # As systemd delegates it: the user's own group, with its controllers, and the shell below it.
 check_group() {
     group=/sys/fs/cgroup/$WHO before=$AS
@@ -344,6 +352,12 @@ check_group() {
     ok "too many processes are told"
     is "" "$(find "$group" -name 'agentbox-*')"
     ok "no control group is left"
+    is 1 "$(groups_of_run "$group")"
+    ok "the group of a run lies beside that of its caller"
+    echo 500M >"$group/leaf/memory.high"
+    is 0 "$(groups_of_run "$group")"
+    ok "but what its caller's is limited to is not left behind"
+    echo max >"$group/leaf/memory.high"
     AS=$before QUIET=-q
 }
 
