@@ -75,7 +75,7 @@ refused_by_us() {
     for host in '' 'оk.test' 'ok。test' 'xn--k-jra.test'; do
         run say 3128 "CONNECT $host:$CANARY HTTP/1.1\r\n\r\n"
         [[ $output == *" 400 "* || $output == *" 403 "* ]]
-        run say 3128 "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\n\r\n"
+        run say 3128 "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\nConnection: close\r\n\r\n"
         [[ $output == *" 400 "* || $output == *" 403 "* ]]
     done
     [[ $(say 1080 '\x05\x01\x00' '\x05\x01\x00\x03\x00\x00\x50' | xxd -p) =~ ^050005(01|02|04|08) ]]
@@ -130,7 +130,7 @@ refused_by_us() {
     for host in 2130706433 0x7f.1 0177.0.0.1 127.1 0 '[::ffff:127.0.0.1]' '[::]' '[64:ff9b::7f00:1]' '[::1]' 127.0.0.6; do
         run say 3128 "CONNECT $host:$CANARY HTTP/1.1\r\n\r\n"
         [[ $output == *" 403 "*"internal address"* ]]
-        run say 3128 "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\n\r\n"
+        run say 3128 "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: ok.test\r\nConnection: close\r\n\r\n"
         [[ $output == *" 403 "*"internal address"* ]]
     done
     # The same through SOCKS5: as a name, as an address of both families.

@@ -303,7 +303,7 @@ PY'
 @test "A47 the registry and the launcher's own files" {
     inside true
     watch "$H"
-    changes_nothing 'find / -name held -path "*agentbox*"; echo x >$H/.local/state/agentbox/held/x; rm -rf $H/.local; mv $H $H.x'
+    changes_nothing 'find $H -name held -path "*agentbox*"; echo x >$H/.local/state/agentbox/held/x; rm -rf $H/.local; mv $H $H.x'
     refused "$HIDDEN" dir-open "$H/.local/state/agentbox/held"
 }
 

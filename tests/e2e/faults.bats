@@ -20,27 +20,42 @@ teardown() {
     life_teardown
 }
 
+# Right after a run. What lives on is looked for after a sweep: that takes longer than the run.
+no_files() {
+    [ -z "$(find "$W" -mindepth 1)" ]
+}
+
+no_launchers() { # of the runs here
+    local pid
+    for pid in $(pgrep -x 'agentbox-(keeper|init)'); do
+        [ "$(readlink "/proc/$pid/cwd")" != "$W" ] || return 1
+    done
+}
+
+STEP=$'\nagentbox: [^\n]*(step \'[a-z]+\'|execute)' # at the start of a line
+
 # one ROLE N ARGS…: one run with that fault; 0 if it failed as it should, 1 if it passed, 2 if neither.
 # The back end is named: auto would try another one.
 one() {
-    local role=$1 n=$2 rc=0
+    local role=$1 n=$2 rc=0 said
 
     shift 2
     rm -f "$CANARY"
     "${AS[@]}" env "ABX_FAULT=$role:$n" timeout 10 "$AGENTBOX_TESTING" run "${BACKEND[@]}" "$@" -- sh -c "echo ran >$CANARY" \
         >/dev/null 2>"$O/err" </dev/null || rc=$?
-    if [ "$rc" -eq 0 ] && [ "$(cat "$CANARY" 2>/dev/null)" = ran ]; then
+    if [ "$rc" -eq 0 ] && [ -e "$CANARY" ] && [ "$(<"$CANARY")" = ran ]; then
         return 1
     fi
+    said=$(<"$O/err")
     if [ -e "$CANARY" ]; then
-        echo "$role:$n: the command ran, yet the status is $rc: $(cat "$O/err")"
+        echo "$role:$n: the command ran, yet the status is $rc: $said"
         return 2
     fi
-    if ! [[ $rc =~ ^12[567]$ ]] || ! grep -qE "^agentbox: .*(step '[a-z]+'|execute)" "$O/err"; then
-        echo "$role:$n: status $rc, no step in: $(cat "$O/err")"
+    if ! [[ $rc =~ ^12[567]$ && $'\n'$said =~ $STEP ]]; then
+        echo "$role:$n: status $rc, no step in: $said"
         return 2
     fi
-    if ! nothing_left; then
+    if ! no_files; then
         echo "$role:$n: something is left"
         return 2
     fi
@@ -51,6 +66,7 @@ sweep() {
     local role=$1 last=$2 n rc passed=0 wrong=0 early=
 
     shift 2
+    in_bulk
     for n in $(seq 1 "$last"); do
         rc=0
         one "$role" "$n" "$@" || rc=$?
@@ -70,6 +86,7 @@ sweep() {
         esac
     done
     rm -f "$CANARY"
+    within 20 no_launchers || wrong=1
     echo "# $role, as ${who:-user}: $((n - passed)) calls" >&3
     [ "$passed" -ge 25 ] || {
         echo "$role: no end after $last calls"
@@ -106,7 +123,7 @@ sweep() {
     echo >"$W/sub/file"
     chmod 777 "$O/rw"
     life_as user
-    nothing_left() { none_marked; }
+    no_files() { :; }
     sweep init 1200 --rw "$O/rw" --ro "$W/sub" --exclude "$W/sub/file" --exclude "$W/absent/x" \
         --network allowed --tmp host
 }
@@ -124,7 +141,7 @@ sweep() {
     BACKEND=(--backend landlock --set fallbackPolicy=warn --network blocked)
     CANARY=sub/canary # Landlock alone lets no name be made at the top
     mkdir "$W/sub"
-    nothing_left() { [ -z "$(find "$W/sub" -mindepth 1)" ] && none_marked; }
+    no_files() { [ -z "$(find "$W/sub" -mindepth 1)" ]; }
     for who in $(everybody); do
         life_as "$who"
         sweep keeper 100

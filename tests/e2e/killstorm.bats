@@ -169,10 +169,14 @@ same_files() {
     box -- true
     before=$(snapshot)
     kept=$(files)
+    in_bulk
     while [ "$r" -ne 3 ]; do
         n=$((n + 1)) r=0
         "${AS[@]}" "$ABX_BUILD/tests/killat" $n "$AGENTBOX" run -- true >/dev/null 2>&1 3>&- || r=$?
-        [ "$r" -ne 2 ]
+        [ "$r" -ne 2 ] || {
+            echo "call $n: killat failed"
+            return 1
+        }
         within 5 same_files "$kept" || {
             echo "killed after call $n"
             diff <(echo "$kept") <(files)

@@ -22,10 +22,14 @@ field() {
 }
 
 @test "every exit status from 0 to 255 comes out as it is" {
+    in_bulk
     for code in $(seq 0 255); do
         status=0
         box -- sh -c "exit $code" || status=$?
-        [ "$status" -eq "$code" ]
+        [ "$status" -eq "$code" ] || {
+            echo "exit $code: status $status"
+            return 1
+        }
     done
 }
 

@@ -260,7 +260,7 @@ EOF
     for host in 2130706433 0x7f.1 0177.0.0.1 127.1 0 '[::ffff:127.0.0.1]' '[::]' '[64:ff9b::7f00:1]' '[::1]' 127.0.0.1 127.0.0.1.; do
         run say "CONNECT $host:$CANARY HTTP/1.1\r\n\r\n"
         [[ $output == *" 403 "*"internal address"* ]]
-        run say "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: x\r\n\r\n"
+        run say "GET http://$host:$CANARY/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         [[ $output == *" 403 "*"internal address"* ]]
     done
     [[ $(say '\x05\x01\x00' '\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50' | xxd -p) == 05000502* ]]

@@ -7,6 +7,8 @@
 
 # shellcheck source=tests/lib/need.bash
 . "$ABX_SOURCE/tests/lib/need.bash"
+# shellcheck source=tests/lib/wait.bash
+. "$ABX_SOURCE/tests/lib/wait.bash"
 
 life_setup() {
     BASE=$(mktemp -d /var/tmp/abx-life-XXXXXX)
