@@ -68,10 +68,9 @@ PY'
 
 @test "A27 hooks removed and made anew" {
     make_repo
-    local before
-    before=$(ls -la "$W/.git/hooks")
+    watch "$W/.git/hooks"
     run inside 'rm -rf .git/hooks; mkdir -p .git/hooks; echo evil >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit'
-    [ "$before" = "$(ls -la "$W/.git/hooks")" ]
+    untouched
 }
 
 @test "A28 the directory above a protected path moved away and made anew" {
