@@ -127,12 +127,18 @@ static bool screen_is_ours(const struct session *s)
            (!isatty(STDIN_FILENO) && !isatty(STDOUT_FILENO) && !isatty(STDERR_FILENO));
 }
 
+static void pass_signal(void *user, int number)
+{
+    on_signal(user, number);
+}
+
 /* Hosts that the command wants and no rule mentions. */
 static void ask_network(struct session *s)
 {
     const struct network_scene scene = { .signals = s->signals,
                                          .process_fd = abx_process_fd(s->process),
                                          .serve = still_runs,
+                                         .pass = pass_signal,
                                          .user = s };
 
     if (!screen_is_ours(s)) {
@@ -141,11 +147,9 @@ static void ask_network(struct session *s)
     }
     if (s->terminal)
         terminal_leave(s->terminal);
-    int number = network_ask(s->network, s->manager, &scene);
+    network_ask(s->network, s->manager, &scene);
     if (s->terminal)
         terminal_enter(s->terminal);
-    if (number)
-        on_signal(s, number);
 }
 
 static int32_t wait_end(struct session *s, abx_result **ret, abx_error **err)

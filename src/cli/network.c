@@ -12,6 +12,7 @@
  */
 #include "cli/network.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,6 +23,7 @@
 
 #define ASK_TEXT_MAX 4096
 #define REST_MS      1000
+#define SIGNAL_MS    300
 /* Ends what was begun; margins and scroll region are the screen (the cursor stays); lines wrap. */
 #define WHOLE_SCREEN                                                                               \
     "\030\033\\"                                                                                   \
@@ -69,7 +71,7 @@ static struct network_question take_first(struct network_asker *a)
     return first;
 }
 
-int network_ask(struct network_asker *a, abx_manager *m, const struct network_scene *scene)
+void network_ask(struct network_asker *a, abx_manager *m, const struct network_scene *scene)
 {
     _buf_ struct buf text = { .limit = ASK_TEXT_MAX };
     const struct network_question q = take_first(a);
@@ -85,8 +87,14 @@ int network_ask(struct network_asker *a, abx_manager *m, const struct network_sc
                                             .rest_ms = REST_MS,
                                             .user = scene->user };
     enum prompt_end end = text.failed ? PROMPT_FAILED : prompt_ask(&request, line, &signal);
+    if (signal) {
+        struct pollfd process = { .fd = scene->process_fd, .events = POLLIN };
+
+        /* A shell that hears the no first goes on, and dash loses a signal as it executes. */
+        scene->pass(scene->user, signal);
+        (void)poll(&process, 1, SIGNAL_MS);
+    }
     (void)abx_manager_answer(m, q.id, end == PROMPT_LINE ? meaning(line) : ABX_ANSWER_NO, NULL);
-    return signal;
 }
 
 void network_refuse(struct network_asker *a, abx_manager *m)

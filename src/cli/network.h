@@ -24,13 +24,12 @@ struct network_scene {
     int signals;
     int process_fd;
     bool (*serve)(void *user); /* the process has something to say; false: it has ended */
+    /* Instead of an answer a signal came, which is for the command: before it hears a no. */
+    void (*pass)(void *user, int number);
     void *user;
 };
-/*
- * Asks the first question and passes the answer on. Returns a signal that came instead of one,
- * which is for the command, or 0.
- */
-int network_ask(struct network_asker *a, abx_manager *m, const struct network_scene *scene);
+/* Asks the first question and passes the answer on. */
+void network_ask(struct network_asker *a, abx_manager *m, const struct network_scene *scene);
 /* … says no to all of them. */
 void network_refuse(struct network_asker *a, abx_manager *m);
 

@@ -383,6 +383,7 @@ STEPS
     at_terminal -- sh -c 'curl -sS http://ok.test/hello; echo survived; sleep 60' <<'STEPS'
 expect let it\?
 send \x03
+refuse survived
 exit 130
 STEPS
     at_terminal --timeout 2s -- curl -sS http://ok.test/hello <<'STEPS'
