@@ -117,7 +117,7 @@ const char *gitindex_next_link(struct gitindex *x)
         x->left--;
         if (!take_entry(x, &mode))
             x->left = 0;
-        else if ((mode & MODE_TYPE) == MODE_GITLINK && x->path.len > 0)
+        else if ((mode & MODE_TYPE) == MODE_GITLINK && x->path.len > 0 && x->path.data[0])
             return x->path.data;
     }
     return NULL;

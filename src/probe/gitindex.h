@@ -25,7 +25,7 @@ struct gitindex {
 /* hash: 20 for SHA-1, 32 for SHA-256; the repository's config decides, not the file. */
 void gitindex_init(struct gitindex *x, const void *bytes, size_t len, size_t hash);
 void gitindex_done(struct gitindex *x);
-/* The path of the next gitlink, until the next call; NULL at the end. */
+/* The path of the next gitlink, until the next call, any text but ""; NULL at the end. */
 const char *gitindex_next_link(struct gitindex *x);
 
 #endif

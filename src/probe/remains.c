@@ -134,6 +134,12 @@ static bool is_valid(const struct remains_repo *r)
     return faccessat(common, "objects", X_OK, 0) == 0 && faccessat(common, "refs", X_OK, 0) == 0;
 }
 
+/* As git takes it from the index, which it does not check: any directory, from the top on. */
+static const char *place_of_link(const struct look *l, const char *path)
+{
+    return path[0] == '/' ? arena_strdup(l->arena, path) : arena_join(l->arena, l->top, "/", path);
+}
+
 /* Repositories that git enters from the outer one, since they are in its index. */
 static void look_at_links(struct look *l, const char *bytes, size_t len, size_t hash)
 {
@@ -142,7 +148,7 @@ static void look_at_links(struct look *l, const char *bytes, size_t len, size_t 
 
     gitindex_init(&index, bytes, len, hash);
     while ((path = gitindex_next_link(&index)) && spend(l)) {
-        const char *inner = path_join(l->arena, l->top, path);
+        const char *inner = place_of_link(l, path);
         const char *runs = inner ? remains_runs(l->before, inner, false, l->arena) : NULL;
 
         if (runs)

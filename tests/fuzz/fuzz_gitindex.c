@@ -18,7 +18,7 @@ static void read_links(const void *bytes, size_t size, size_t hash)
 
     gitindex_init(&index, bytes, size, hash);
     while ((path = gitindex_next_link(&index)))
-        if (!index.path.len || index.path.data != path || ++count * (hash + 42) > size)
+        if (!path[0] || index.path.data != path || ++count * (hash + 42) > size)
             abort();
     gitindex_done(&index);
 }

@@ -275,6 +275,51 @@ static void repositories_that_git_enters_are_judged_by_their_config(void **state
     expect_finds(t, r, "repository @/home/w/mod hooks/post-checkout\n");
 }
 
+/* Git takes them as they are, and would enter the directory. */
+static void links_of_the_index_lead_anywhere(void **state)
+{
+    struct tree *t = *state;
+    struct remains *r;
+
+    make_git(t, "/home/w/.git");
+    make_dir(t, "/home/other");
+    r = before(t);
+    make_git(t, "/home/other/.git");
+    make_file(t, "/home/other/.git/config", "[core]\n\tfsmonitor = x\n");
+    write_index(t, "/home/w/.git/index", at(t, "/home/other"));
+    expect_finds(t, r, "repository @/home/other core.fsmonitor\n");
+
+    assert_int_equal(rename(at(t, "/home/other"), at(t, "/home/first")), 0);
+    r = before(t);
+    make_git(t, "/home/other/.git");
+    make_file(t, "/home/other/.git/config", "[core]\n\tfsmonitor = x\n");
+    write_index(t, "/home/w/.git/index", "../other");
+    expect_finds(t, r, "repository @/home/w/../other core.fsmonitor\n");
+
+    r = before(t);
+    write_index(t, "/home/w/.git/index", "");
+    expect_finds(t, r, "");
+    r = before(t);
+    write_index(t, "/home/w/.git/index", "/");
+    expect_finds(t, r, "");
+}
+
+/* Read with names of 32 bytes, the index of every third repository has links of random bytes. */
+static void links_of_random_bytes_harm_nobody(void **state)
+{
+    _buf_ struct buf b = { .limit = 1 << 16 };
+    struct gitindex x;
+    (void)state;
+
+    put_header(&b, 2, 2);
+    put_entry(&b, 2, 32, LINK_MODE, 4, "", 0, false); /* four bytes, of which the first is a NUL */
+    put_entry(&b, 2, 32, LINK_MODE, 3, "mod", 0, false);
+    gitindex_init(&x, b.data, b.len, 32);
+    assert_string_equal(gitindex_next_link(&x), "mod");
+    assert_null(gitindex_next_link(&x));
+    gitindex_done(&x);
+}
+
 static void split_index_and_worktree_have_their_own_top(void **state)
 {
     struct tree *t = *state;
@@ -458,6 +503,8 @@ int main(void)
         TEST(split_index_and_worktree_have_their_own_top),
         TEST(new_repository_here_counts_a_new_worktree_does_not),
         TEST(odd_repositories_are_told_or_left_alone),
+        TEST(links_of_the_index_lead_anywhere),
+        cmocka_unit_test(links_of_random_bytes_harm_nobody),
         TEST(gitlinks_beyond_all_measure_are_told),
         TEST(repository_that_is_none_any_more_is_told),
         TEST(exec_lines_of_a_rebase_are_told),
