@@ -6,13 +6,15 @@
  * A position-independent program is written to before its first line runs: every pointer in its
  * constant tables gets the address that it was loaded at, and those pages are its own from then on.
  * While it rests they are the file's again. Only pages are dropped of which that was just tried and
- * compared, so what the libc has written among them stays.
+ * compared, so what the libc has written among them stays. What else it holds is folded (fold.c).
  */
 #include "cli/memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -21,7 +23,11 @@
 #include <unistd.h>
 
 #include "base/defs.h"
+#include "cli/fold.h"
 
+#define PAGE_SIZE  4096u /* of the processors that fold.c knows */
+#define TLS_ROOM   3072u /* more than the libc keeps about a thread, what the kernel writes incl. */
+#define HEAP_MAX   ((uintptr_t)64 << 20)
 #define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
 #define HEAP_STEP  (1 << 20)
 #define TABLES_MAX 64u /* pages of tables: bits of a mask */
@@ -185,6 +191,38 @@ static void give_back(const struct program *p)
     (void)madvise((void *)(here - STACK_USED), STACK_USED - p->page, MADV_DONTNEED);
 }
 
+/* Static memory: what the file begins with, then what begins as zeros, but for the fold's own. */
+static void fold_static(const struct program *p)
+{
+    const ElfW(Phdr) *load = find_header(p, PT_LOAD, p->to - p->base);
+    uintptr_t fold_from, fold_to;
+
+    if (!load)
+        return;
+    const uintptr_t mask = p->page - 1;
+    const uintptr_t zeros = (p->base + load->p_vaddr + load->p_filesz + mask) & ~mask;
+    const uintptr_t end = (p->base + load->p_vaddr + load->p_memsz + mask) & ~mask;
+
+    fold_place(&fold_from, &fold_to);
+    fold_pages(p->to, zeros, true);
+    fold_pages(zeros, fold_from, false);
+    fold_pages(fold_to, end, false);
+}
+
+/*
+ * The heap of a static program begins with what belongs to its one thread, which the kernel writes
+ * to (rseq): that stays. Where the thread's lies elsewhere, it is not known where the heap begins.
+ */
+static void fold_heap(const struct program *p)
+{
+    const uintptr_t thread = MAX_OF((uintptr_t)pthread_self() + TLS_ROOM, (uintptr_t)(&errno + 1));
+    const uintptr_t from = (thread + p->page - 1) & ~(p->page - 1);
+    const uintptr_t to = (uintptr_t)sbrk(0) & ~(p->page - 1);
+
+    if (from < to && to - from < HEAP_MAX)
+        fold_pages(from, to, false);
+}
+
 int memory_rest(struct pollfd *fds, nfds_t count)
 {
     struct program p = read_program();
@@ -192,7 +230,12 @@ int memory_rest(struct pollfd *fds, nfds_t count)
     (void)malloc_trim(0);
     tables_drop(&p);
     give_back(&p);
+    if (p.opened && p.page == PAGE_SIZE) {
+        fold_heap(&p);
+        fold_static(&p);
+    }
     long r = syscall(SYS_ppoll, fds, count, NULL, NULL, 0); /* nothing of the libc's around it */
+    fold_open();
     tables_restore(&p);
     return (int)r;
 }

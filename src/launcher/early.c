@@ -10,10 +10,12 @@
  */
 #include <asm/ioctls.h>
 #include <asm/signal.h>
+#include <linux/auxvec.h>
 #include <linux/elf.h>
 #include <linux/fcntl.h>
 #include <linux/memfd.h>
 #include <linux/sched.h>
+#include <linux/stat.h>
 #include <linux/time_types.h>
 
 #include "linux/sys.h"
@@ -66,17 +68,84 @@ extern const char launcher_image[] __attribute__((visibility("hidden")));
 extern const char launcher_image_end[] __attribute__((visibility("hidden")));
 extern struct early_launch early_launch __attribute__((visibility("hidden")));
 
+static uintptr_t own_base(void)
+{
+    return (uintptr_t)&__ehdr_start;
+}
+
+static const Elf64_Phdr *own_headers(void)
+{
+    return (const Elf64_Phdr *)(own_base() + __ehdr_start.e_phoff);
+}
+
+/* Of the part of our file that lies at an address; NULL: none. */
+static const Elf64_Phdr *own_header(uintptr_t address)
+{
+    const Elf64_Phdr *headers = own_headers();
+    const uintptr_t at = address - own_base();
+
+    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
+        if (headers[i].p_type == PT_LOAD && at >= headers[i].p_vaddr &&
+            at - headers[i].p_vaddr < headers[i].p_filesz)
+            return &headers[i];
+    return NULL;
+}
+
 /* The child's own: it shares our memory until it executes, and we go on meanwhile. */
 static struct {
     int status, lifeline;
     char layers[12];
     long parent;
+    bool may_borrow;
     bool settled; /* the parent has moved it, or not, and has nothing to do with it any more */
 } child;
 static _Alignas(16) char child_stack[EARLY_STACK];
 
+/*
+ * Our own file, if the launcher can borrow its pages from there: the kernel keeps them once for all
+ * programs then. Only if whoever runs inside, who is no more than we are, could not write to it.
+ */
+static long open_own_file(void)
+{
+    struct statx st;
+    const long user = TRY0(__NR_geteuid);
+    long fd;
+
+    if (user == 0 || !child.may_borrow)
+        return -EPERM;
+    fd = TRY4(__NR_openat, SYS_AT_FDCWD, "/proc/self/exe", SYS_O_CLOEXEC, 0);
+    if (fd < 0)
+        return fd;
+    if (TRY5(__NR_statx, fd, "", SYS_AT_EMPTY_PATH, STATX_BASIC_STATS, &st) == 0 &&
+        st.stx_uid != user && !(st.stx_mode & 022))
+        return fd;
+    (void)TRY1(__NR_close, fd);
+    return -EPERM;
+}
+
+static bool write_page(long fd, size_t at)
+{
+    return TRY4(__NR_pwrite64, fd, launcher_image + at, EARLY_PAGE, at) == EARLY_PAGE;
+}
+
+/* The page where it begins, the one that fetches the others, and where they are in the file. */
+static bool write_borrowing(long fd, size_t size)
+{
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)launcher_image;
+    const Elf64_Phdr *own = own_header((uintptr_t)launcher_image);
+    const size_t first = header->e_entry & ~(size_t)(EARLY_PAGE - 1);
+
+    if (!own || first + EARLY_PAGE > size)
+        return false;
+    const uint64_t at = (uintptr_t)launcher_image - own_base() - own->p_vaddr + own->p_offset;
+    const uint32_t page = (uint32_t)(at / EARLY_PAGE);
+    return at % EARLY_PAGE == 0 && TRY2(__NR_ftruncate, fd, size) == 0 && write_page(fd, 0) &&
+           write_page(fd, first) &&
+           TRY4(__NR_pwrite64, fd, &page, sizeof page, EARLY_MARK) == sizeof page;
+}
+
 /* The launcher's program, sealed (as run/image.c does it), or -errno. */
-static long seal_image(void)
+static long seal_image(bool borrows)
 {
     const unsigned seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     const size_t size = (size_t)(launcher_image_end - launcher_image);
@@ -85,7 +154,8 @@ static long seal_image(void)
 
     if (fd < 0)
         return fd;
-    if (TRY3(__NR_write, fd, launcher_image, size) == (long)size &&
+    if ((borrows ? write_borrowing(fd, size)
+                 : TRY3(__NR_write, fd, launcher_image, size) == (long)size) &&
         TRY3(__NR_fcntl, fd, F_ADD_SEALS, seals) == 0)
         return fd;
     (void)TRY1(__NR_close, fd);
@@ -119,15 +189,19 @@ static void child_main(void *arg)
     argv[4] = NULL;
     (void)TRY4(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
     (void)TRY0(__NR_setsid); /* early_await waits for it */
-    long sealed = seal_image();
+    long own = open_own_file();
+    long sealed = seal_image(own >= 0);
     long status = TRY3(__NR_fcntl, child.status, F_DUPFD, EARLY_LIFTED);
     long lifeline = TRY3(__NR_fcntl, child.lifeline, F_DUPFD, EARLY_LIFTED);
     long image = TRY3(__NR_fcntl, sealed, F_DUPFD, EARLY_LIFTED);
+    long lent = TRY3(__NR_fcntl, own, F_DUPFD, EARLY_LIFTED);
     long r = TRY3(__NR_dup3, status, LAUNCH_FD_STATUS, 0);
     if (r >= 0)
         r = TRY3(__NR_dup3, lifeline, LAUNCH_FD_LIFELINE, 0);
     if (r >= 0)
         r = TRY3(__NR_close_range, LAUNCH_FD_LIFELINE + 1, ~0u, EARLY_CLOSE_RANGE_CLOEXEC);
+    if (r >= 0 && own >= 0)
+        r = TRY3(__NR_dup3, lent, LAUNCH_FD_BORROW, 0);
     await_settled();
     if (r >= 0)
         (void)TRY5(__NR_execveat, image, "", argv, envp, SYS_AT_EMPTY_PATH);
@@ -247,8 +321,8 @@ static bool options_are_usual(const char *const *words)
  */
 static void fetch_data(void)
 {
-    const uintptr_t base = (uintptr_t)&__ehdr_start;
-    const Elf64_Phdr *headers = (const Elf64_Phdr *)(base + __ehdr_start.e_phoff);
+    const uintptr_t base = own_base();
+    const Elf64_Phdr *headers = own_headers();
 
     for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
         const uintptr_t from = (base + headers[i].p_vaddr) & ~(uintptr_t)(EARLY_PAGE - 1);
@@ -257,6 +331,19 @@ static void fetch_data(void)
             (void)TRY3(__NR_madvise, from, base + headers[i].p_vaddr + headers[i].p_filesz - from,
                        EARLY_POPULATE_WRITE);
     }
+}
+
+/* Does the kernel map files by the pages that the launcher is linked for? */
+static bool pages_are_usual(const uintptr_t *stack)
+{
+    const uintptr_t *aux = stack + 1 + stack[0] + 1;
+
+    while (*aux)
+        aux++;
+    for (aux++; aux[0]; aux += 2)
+        if (aux[0] == AT_PAGESZ)
+            return aux[1] == EARLY_PAGE;
+    return false;
 }
 
 __attribute__((used)) void early_entry(const uintptr_t *stack);
@@ -270,6 +357,7 @@ __attribute__((used)) void early_entry(const uintptr_t *stack)
     if (!options_are_usual(argv + 2) || !streams_are_plain())
         return;
     fetch_data();
+    child.may_borrow = pages_are_usual(stack);
     start_launcher();
 }
 

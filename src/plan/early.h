@@ -9,6 +9,14 @@
 #define ABX_PLAN_EARLY_H
 
 #include "base/defs.h"
+#include "plan/protocol.h"
+
+/*
+ * A launcher that borrows its pages (launcher/borrow.c): on which page of the file behind this
+ * descriptor it begins, 32 bits in the bytes of the ELF header that mean nothing; 0: it has them.
+ */
+#define LAUNCH_FD_BORROW LAUNCH_FD_FREE
+#define EARLY_MARK       12
 
 struct early_launch {
     int32_t pid; /* 0: none */

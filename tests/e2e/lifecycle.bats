@@ -308,7 +308,7 @@ except OSError:
 
 # rests PID: the program has given back what it does not need to wait.
 rests() {
-    [ "$(awk '/^RssAnon/ { print $2 }' "/proc/$1/status")" -le $((150 * $(getconf PAGESIZE) / 4096)) ]
+    [ "$(awk '/^RssAnon/ { print $2 }' "/proc/$1/status")" -le $((100 * $(getconf PAGESIZE) / 4096)) ]
 }
 
 @test "a run that rests gives memory back, and has all of it again when something happens" {
@@ -332,6 +332,41 @@ rests() {
             [ ! -e "$O/canary-$n" ]
         done
         field "$W/r" 'r["exitCode"]' | grep -qx 9
+    done
+}
+
+# shmem_of NAME: KiB of the launcher's own copy that the process NAME below the program has.
+shmem_of() {
+    awk '/^RssShmem/ { print $2 }' "/proc/$(pgrep -x -s "$(pgrep -P "$BOX")" "$1")/status"
+}
+
+@test "the launcher borrows the program's pages if nobody on our side could write to them" {
+    [ "$(id -u)" -eq 0 ] || skip "root: only it can give the program away"
+    [ -z "$ABX_SANITIZED" ] || skip "sanitizer: no early start"
+    local own=$AGENTBOX
+    for who in $(everybody); do
+        for mode in others mine open; do
+            life_as "$who"
+            AGENTBOX=$BASE/agentbox
+            install -m 755 "$own" "$AGENTBOX"
+            [ "$mode" != mine ] || chown --reference="$W" "$AGENTBOX"
+            [ "$mode" != open ] || chmod 775 "$AGENTBOX"
+            box_start -- sh -c ': >up; sleep 100'
+            within 20 test -e "$W/up"
+            # What is executed is in memory either way, sealed.
+            keeper=$(pgrep -P "$BOX" -x agentbox-keeper)
+            [[ $(readlink "/proc/$keeper/exe") == /memfd:agentbox-launcher* ]]
+            if [ "$mode" = others ] && [ "$who" = user ]; then
+                [ "$(shmem_of agentbox-keeper)" -eq 0 ]
+                grep -q " r-xp .*$AGENTBOX\$" "/proc/$keeper/maps"
+            else
+                [ "$(shmem_of agentbox-keeper)" -gt 20 ]
+                ! grep -q "$AGENTBOX" "/proc/$keeper/maps"
+            fi
+            kill "$BOX"
+            box_end
+            rm -f "$W/up"
+        done
     done
 }
 
