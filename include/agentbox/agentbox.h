@@ -376,7 +376,7 @@ ABX_API int32_t abx_command_append(abx_command *command, const char *key, const 
 #define ABX_STDIO_NULL    2
 #define ABX_STDIO_CAPTURE 3 /* streams 1 and 2 only; bounded by maxOutputBytes */
 #define ABX_STDIO_FD      4 /* the given descriptor; the caller keeps it */
-#define ABX_STDIO_TTY     5 /* all three: a new terminal inside; see abx_process_tty_fd */
+#define ABX_STDIO_TTY     5 /* a new terminal inside, one for all that say so: abx_process_tty_fd */
 #define ABX_STDIO_STREAM  6 /* as CAPTURE, for abx_command_set_output alone: nothing is kept */
 ABX_API int32_t abx_command_set_stdio(abx_command *command, int32_t stream, int32_t mode,
                                       int32_t fd, abx_error **err);

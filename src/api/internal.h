@@ -241,7 +241,7 @@ int32_t command_finish_plan(abx_command *c, struct plan *plan, struct arena *are
 void backend_notice(const abx_command *c);
 /* Before placeholders are made: their registry is there, and the plan hides it. */
 int32_t command_hide_state(abx_command *c, const char *const *state_dirs, abx_error **err);
-bool command_wants_tty(const abx_command *c);
+uint32_t command_wants_tty(const abx_command *c); /* a bit for each stream that does */
 
 /* ---- reduce.c: a plan on a host that has not every layer ---- */
 struct probe_facts;

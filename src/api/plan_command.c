@@ -20,9 +20,14 @@
 #include "probe/scan.h"
 #include "probe/state.h"
 
-bool command_wants_tty(const abx_command *c)
+uint32_t command_wants_tty(const abx_command *c)
 {
-    return c->wish.stdio_mode[0] == ABX_STDIO_TTY;
+    uint32_t streams = 0;
+
+    for (uint32_t i = 0; i < 3; i++)
+        if (c->wish.stdio_mode[i] == ABX_STDIO_TTY)
+            streams |= UINT32_C(1) << i;
+    return streams;
 }
 
 int32_t command_cannot(const abx_command *c, const char *where, const char *what, abx_error **err)
@@ -36,23 +41,8 @@ int32_t command_cannot(const abx_command *c, const char *where, const char *what
     return ABX_OK;
 }
 
-static int32_t check_streams(const abx_command *c, abx_error **err)
-{
-    int terminals = 0;
-
-    for (int i = 0; i < 3; i++)
-        terminals += c->wish.stdio_mode[i] == ABX_STDIO_TTY;
-    if (terminals != 0 && terminals != 3)
-        return err_new(err, ABX_E_INVALID, "wrap: a terminal is for all three streams or for none");
-    return ABX_OK;
-}
-
 int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
 {
-    int32_t code = check_streams(c, err);
-
-    if (code != ABX_OK)
-        return code;
     c->manager = m;
     c->plan = NULL;
     arena_done(&c->arena);
@@ -60,7 +50,7 @@ int32_t command_build_policy(abx_manager *m, abx_command *c, abx_error **err)
     c->judged = false;
     config_unref(c->config);
     c->config = manager_config(m);
-    code = config_merge(c->config, c->wish.settings, 0, &c->arena, &c->layers, err);
+    int32_t code = config_merge(c->config, c->wish.settings, 0, &c->arena, &c->layers, err);
     if (code == ABX_OK)
         code = config_policy(c->config, &c->layers, m->log_path, &c->arena, &c->policy, err);
     if (code == ABX_OK)
@@ -75,10 +65,13 @@ static void take_window(struct plan *plan)
 {
     struct winsize size;
 
-    if (!plan->tty || ioctl(STDIN_FILENO, TIOCGWINSZ, &size) < 0)
+    for (int fd = 0; plan->tty && fd < 3; fd++) {
+        if (!(plan->tty >> fd & 1) || ioctl(fd, TIOCGWINSZ, &size) < 0)
+            continue;
+        plan->tty_rows = size.ws_row;
+        plan->tty_columns = size.ws_col;
         return;
-    plan->tty_rows = size.ws_row;
-    plan->tty_columns = size.ws_col;
+    }
 }
 
 static void notice_cwd(const abx_command *c)

@@ -36,7 +36,7 @@ static int step_session(struct launch *l)
     if (ioctl(l->tty_slave, TIOCSCTTY, 0) < 0)
         return -errno;
     for (int fd = 0; fd < 3; fd++)
-        if (dup2(l->tty_slave, fd) < 0)
+        if ((l->plan.tty >> fd & 1) && dup2(l->tty_slave, fd) < 0)
             return -errno;
     return 0;
 }

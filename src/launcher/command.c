@@ -31,7 +31,8 @@ static long step_group(struct launch *l)
     int group = (int)pid;
     r = SYS3(__NR_ioctl, l->tty_fd, TIOCSPGRP, &group);
     for (int fd = 0; fd < 3 && r >= 0; fd++)
-        r = SYS3(__NR_dup3, l->tty_fd, fd, 0);
+        if (l->plan.tty >> fd & 1)
+            r = SYS3(__NR_dup3, l->tty_fd, fd, 0);
     return r < 0 ? r : 0;
 }
 

@@ -22,7 +22,7 @@ struct plan_request {
     /* … instead, if this file is to be seen inside: they name it. NULL: there is none. */
     const char *helper;
     const char *const *helper_env;
-    bool tty;
+    uint32_t tty;       /* as the plan's */
     int64_t timeout_ns; /* 0: none */
     uint32_t backend;   /* enum plan_backend */
     bool uncovered;     /* bwrap is setuid root: no program is covered (shortfalls.def) */

@@ -358,7 +358,7 @@ static void dump_json(const struct plan *p, struct buf *b)
     json_pair_uint(&j, "uid", p->uid);
     json_pair_uint(&j, "gid", p->gid);
     json_pair_bool(&j, "mapAllIds", p->map_all_ids);
-    json_pair_bool(&j, "tty", p->tty);
+    json_pair_bool(&j, "tty", p->tty != 0);
     json_pair_str(&j, "network",
                   p->network_shared   ? "allowed"
                   : plan_has_proxy(p) ? "filtered"

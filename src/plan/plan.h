@@ -164,7 +164,7 @@ struct plan {
     uint32_t refused;   /* 1: … that this host cannot have it: it is printed, never run */
     uint32_t test_skip; /* test builds: layers that pretend to be applied */
 
-    uint32_t tty; /* 1: a new terminal for the command, master passed out */
+    uint32_t tty; /* a new terminal for these streams, a bit each; master passed out */
     uint32_t tty_rows, tty_columns;
     uint32_t network_shared; /* 1: the host's network namespace */
     uint32_t proxied;        /* 1: the proxy's listeners are made inside and passed out … */

@@ -340,6 +340,38 @@ static void a_terminal_inside_has_its_other_end_here(void **state)
     abx_command_free(command);
 }
 
+static void only_streams_that_say_so_are_the_terminal(void **state)
+{
+    const struct api_case *c = *state;
+    abx_command *command = api_shell(
+        c, "for n in 0 1 2; do [ -t $n ] && echo \"<$n>\" >&2; done; read x; exit 5");
+    char text[256] = "";
+    size_t used = 0;
+    abx_error *e = NULL;
+
+    api_ok(abx_command_set_stdio(command, STDIN_FILENO, ABX_STDIO_NULL, -1, &e), &e);
+    api_ok(abx_command_set_stdio(command, STDOUT_FILENO, ABX_STDIO_CAPTURE, -1, &e), &e);
+    api_ok(abx_command_set_stdio(command, STDERR_FILENO, ABX_STDIO_TTY, -1, &e), &e);
+    abx_process *p = api_spawn(c, command);
+    const int tty = abx_process_tty_fd(p);
+    assert_true(tty >= 0);
+    while (!strstr(text, "<2>") && used < sizeof text - 1) {
+        struct pollfd fd = { .fd = tty, .events = POLLIN };
+        assert_int_equal(poll(&fd, 1, 10000), 1);
+        ssize_t n = read(tty, text + used, sizeof text - 1 - used);
+        assert_true(n > 0);
+        used += (size_t)n;
+        text[used] = '\0';
+    }
+    assert_null(strstr(text, "<0>"));
+    assert_null(strstr(text, "<1>"));
+    abx_result *r = api_wait(p, 20000);
+    assert_int_equal(abx_result_exit_code(r), 5);
+    abx_result_free(r);
+    abx_process_free(p);
+    abx_command_free(command);
+}
+
 /* ---- processes
  * ------------------------------------------------------------------------------------- */
 
@@ -532,6 +564,7 @@ int main(void)
         API_TEST(output_for_the_callback_alone_is_not_kept),
         API_TEST(streams_may_be_descriptors_of_the_caller),
         API_TEST(a_terminal_inside_has_its_other_end_here),
+        API_TEST(only_streams_that_say_so_are_the_terminal),
         API_TEST(waiting_has_a_limit_that_leaves_the_process_running),
         API_TEST(a_stop_is_seen_and_undone),
         API_TEST(freeing_a_process_ends_it),

@@ -11,7 +11,7 @@ static const char *const argv[] = { "make", "test", NULL };
 static const char *const envp[] = { "PATH=/bin", "A_TOKEN=x", NULL };
 
 static const struct plan_request request = {
-    .argv = argv, .argc = 2, .envp = envp, .tty = true, .timeout_ns = 5 * NSEC_PER_SEC
+    .argv = argv, .argc = 2, .envp = envp, .tty = 7, .timeout_ns = 5 * NSEC_PER_SEC
 };
 
 static const struct plan *compile(struct facts_case *c)
@@ -45,7 +45,7 @@ static void plan_says_what_policy_facts_and_request_say(void **state)
     assert_null(p->argv[2]);
     assert_string_equal(p->cwd, "/w");
     assert_string_equal(p->path, "/bin");
-    assert_int_equal(p->tty, 1);
+    assert_int_equal(p->tty, 7);
     assert_int_equal(p->timeout_ns, 5 * NSEC_PER_SEC);
     assert_int_equal(p->grace_ns, 10 * NSEC_PER_SEC);
     assert_int_equal(p->uid, 1000);

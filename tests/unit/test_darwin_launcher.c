@@ -384,7 +384,7 @@ static void a_terminal_of_its_own_comes_out(void **state)
     size_t len = 0;
 
     (void)state;
-    plan.tty = 1;
+    plan.tty = 7;
     plan.tty_rows = 33;
     plan.tty_columns = 44;
     start_plan(&r, &plan, "(version 1)");
