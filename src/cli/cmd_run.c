@@ -3,8 +3,9 @@
  * agentbox run: spawn, relay, wait.
  *
  * Signals come through a descriptor. SIGINT, SIGTERM and SIGHUP go to the command first, which then
- * has its grace period; a second one ends everything. Ctrl-Z stops the command and this program,
- * `fg` continues both. With a terminal on both sides the command gets a terminal of its own.
+ * has its grace period; a second one ends everything. Ctrl-Z stops the command and this program;
+ * `fg` and `bg` continue both. With a terminal on both sides the command gets a terminal of its
+ * own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,8 +75,10 @@ static void on_signal(struct session *s, int number)
 {
     if (number == SIGTSTP || number == SIGCONT)
         s->told_to_stop = number == SIGTSTP;
-    if (s->terminal && (number == SIGWINCH || number == SIGCONT))
+    if (s->terminal && number == SIGWINCH)
         terminal_resize(s->terminal);
+    else if (s->terminal && number == SIGCONT)
+        terminal_enter(s->terminal);
     else
         (void)abx_process_signal(s->process, number, NULL);
 }
@@ -95,18 +98,20 @@ static void pump(struct session *s)
         { .fd = -1 },
         { .fd = -1 },
     };
+    /* No signal says that `fg` has brought a job to the front that was running: look again. */
+    const bool looks = s->terminal && s->terminal->away;
 
     if (s->terminal)
         terminal_poll(s->terminal, fds + 2);
     int r = poll(fds, 4, REST_AFTER_MS);
-    if (r == 0)
+    if (r == 0 && !looks)
         r = memory_rest(fds, 4);
-    if (r <= 0)
-        return;
-    if (fds[1].revents)
+    if (r > 0 && fds[1].revents)
         read_signals(s);
-    if (s->terminal)
+    if (r > 0 && s->terminal)
         terminal_relay(s->terminal, fds + 2);
+    if (looks)
+        terminal_enter(s->terminal);
 }
 
 static bool still_runs(void *user)

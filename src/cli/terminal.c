@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Relay between two terminals. What comes from inside is bytes for the user's screen, nothing else.
+/*
+ * Relay between two terminals. What comes from inside is bytes for the user's screen, nothing else.
+ *
+ * In the background (`bg`) the terminal is somebody else's: its modes stay as they are and what is
+ * typed is not read, or the kernel would stop us, and again whenever we went on.
  */
 #include "cli/terminal.h"
 
@@ -29,12 +33,24 @@ void terminal_resize(const struct terminal *t)
         (void)ioctl(t->master, TIOCSWINSZ, &size);
 }
 
+/* A terminal that is gone is nobody's: reading it says so. */
+static bool is_away(void)
+{
+    const pid_t front = tcgetpgrp(STDIN_FILENO);
+
+    return front >= 0 && front != getpgrp();
+}
+
 void terminal_enter(struct terminal *t)
 {
     struct termios raw;
 
+    t->away = is_away();
+    if (t->away)
+        return;
     terminal_resize(t);
-    if (tcgetattr(STDIN_FILENO, &t->saved) < 0)
+    /* Who was stopped by SIGSTOP had no time to leave: some shells bring his modes back. */
+    if (!t->raw && tcgetattr(STDIN_FILENO, &t->saved) < 0)
         return;
     raw = t->saved;
     cfmakeraw(&raw);
@@ -43,14 +59,14 @@ void terminal_enter(struct terminal *t)
 
 void terminal_leave(struct terminal *t)
 {
-    if (t->raw)
+    if (t->raw && !is_away())
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &t->saved);
     t->raw = false;
 }
 
 void terminal_poll(const struct terminal *t, struct pollfd fds[2])
 {
-    bool room = t->in_len < sizeof t->in && !t->hung_up;
+    bool room = t->in_len < sizeof t->in && !t->hung_up && !t->away;
 
     fds[0] = (struct pollfd){ .fd = t->master >= 0 && room ? STDIN_FILENO : -1, .events = POLLIN };
     fds[1] = (struct pollfd){ .fd = t->master, .events = POLLIN };
@@ -97,7 +113,7 @@ static void write_master(struct terminal *t)
 
 void terminal_relay(struct terminal *t, const struct pollfd fds[2])
 {
-    if (fds[0].revents && t->in_len < sizeof t->in) {
+    if (fds[0].revents && t->in_len < sizeof t->in && !t->away) {
         ssize_t n = read(STDIN_FILENO, t->in + t->in_len, sizeof t->in - t->in_len);
         if (n > 0)
             t->in_len += (size_t)n;

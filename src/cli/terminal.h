@@ -16,7 +16,8 @@
 struct terminal {
     int master; /* non-blocking; -1: none, or ended */
     bool raw, hung_up;
-    struct termios saved;
+    bool away;                /* in the background when last looked */
+    struct termios saved;     /* while raw */
     char in[TERMINAL_BUFFER]; /* keys on their way in */
     size_t in_len;
 };
@@ -24,7 +25,8 @@ struct terminal {
 /* Is this process in the foreground of a terminal that is both its input and its output? */
 bool terminal_usable(void);
 void terminal_open(struct terminal *t, int master);
-void terminal_enter(struct terminal *t); /* raw mode, window size */
+/* Raw mode, window size; in the background only that is found out. */
+void terminal_enter(struct terminal *t);
 void terminal_leave(struct terminal *t); /* as it was */
 void terminal_resize(const struct terminal *t);
 /* What to poll for: fds[0] the keyboard, fds[1] the master side. */

@@ -194,6 +194,124 @@ exit 0
 STEPS
 }
 
+@test "bg after Ctrl-Z: it goes on behind the shell, and shows its output" {
+    at_shell <<'STEPS'
+expect outer> 
+send before=$(stty -g); same() { [ "$(stty -g)" = "$before" ] && echo "is same $1" || echo "is other $1"; }; echo defined\r
+expect \r\ndefined
+send $BOX run -- sh -c 'echo ready; until [ -e go ]; do :; done; echo went on; until [ -e end ]; do :; done; exit 5'\r
+expect \r\nready
+send \x1a
+expect Stopped
+send bg\r
+expect outer> 
+send touch go\r
+expect went on
+refuse Stopped
+send jobs\r
+expect \[1\]\+ +Running
+send same 1\r
+expect is same 1
+send touch end; wait; same 2\r
+expect Exit 5
+expect is same 2
+send exit\r
+exit 0
+STEPS
+}
+
+@test "fg after bg: keys and Ctrl-C are for the command again" {
+    at_shell <<'STEPS'
+expect outer> 
+send before=$(stty -g); same() { [ "$(stty -g)" = "$before" ] && echo "is same $1" || echo "is other $1"; }; echo defined\r
+expect \r\ndefined
+send $BOX run -- bash -c 'trap "echo caught; exit 9" INT; echo ready; while IFS= read -rsn 1 key; do echo "got <$key>"; done'\r
+expect \r\nready
+send \x1a
+expect Stopped
+send bg\r
+expect outer> 
+send echo for the shell\r
+expect \r\nfor the shell
+refuse got <
+send fg\r
+expect fg\r\n.*run --.*\n
+send k
+expect got <k>
+send \x1a
+expect Stopped
+send bg\r
+expect outer> 
+send fg\r
+expect fg\r\n.*run --.*\n
+send l
+expect got <l>
+send \x03
+expect caught
+expect outer> 
+send echo status $?; same 1\r
+expect status 9
+expect is same 1
+send exit\r
+exit 0
+STEPS
+}
+
+@test "a run that bg put behind, or that is stopped, is ended by kill %1" {
+    local ways=('bg; echo behind' 'bg; sleep 0.6; echo behind' 'echo behind') way
+
+    for way in "${ways[@]}"; do
+        at_shell <<STEPS
+expect outer> 
+send before=\$(stty -g); same() { [ "\$(stty -g)" = "\$before" ] && echo "is same \$1" || echo "is other \$1"; }; echo defined\r
+expect \r\ndefined
+send \$BOX run -- sh -c 'echo ready; exec sleep 5000.$MARK'\r
+expect \r\nready
+send \x1a
+expect Stopped
+send $way\r
+expect \r\nbehind
+send kill %1; wait -f %1; echo status \$?; same 1\r
+expect status 143
+expect is same 1
+send exit\r
+exit 0
+STEPS
+        within 5 nothing_left
+    done
+}
+
+@test "SIGSTOP, bg and fg: the terminal is the shell's, then the command's, then as it was" {
+    at_shell <<'STEPS'
+expect outer> 
+send before=$(stty -g); same() { [ "$(stty -g)" = "$before" ] && echo "is same $1" || echo "is other $1"; }; echo defined\r
+expect \r\ndefined
+send (until [ -e up ]; do sleep 0.1; done; pkill -STOP -n -f "run -- bash -c .* $$\x24") &\r
+expect outer> 
+send $BOX run -- bash -c 'echo ready; touch up; while IFS= read -rsn 1 key; do echo "got <$key>"; done' x $$\r
+expect \r\nready\r
+expect Stopped
+send same 1\r
+expect is same 1
+send bg %+\r
+expect outer> 
+send same 2\r
+expect is same 2
+refuse Stopped
+refuse got <
+send fg\r
+expect fg\r\n.*run --.*\n
+send k
+expect got <k>
+send \x03
+expect outer> 
+send same 3\r
+expect is same 3
+send exit\r
+exit 0
+STEPS
+}
+
 @test "a stopped run that is killed leaves nothing" {
     at_shell <<'STEPS'
 expect outer> 
