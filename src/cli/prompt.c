@@ -2,7 +2,7 @@
 /*
  * Asking on the terminal. Lines, echo and Ctrl-C are on while the question is open, whatever the
  * caller's program made of the terminal, and are put back afterwards. Ctrl-Z stops this program;
- * the question is shown again when it goes on.
+ * the question is shown again when it goes on, unless it does so in the background.
  *
  * What was typed before the question is thrown away, and so is what comes within its first moment
  * (rest_ms): a command that sees the user's keys can have a question come between two of them.
@@ -96,7 +96,10 @@ static void leave(const struct prompt *p)
         (void)tcsetattr(p->tty, TCSANOW, &p->saved);
 }
 
-/* Ctrl-Z: this program stops, and asks again when it goes on. */
+/*
+ * Ctrl-Z: this program stops, and asks again when it goes on. After `bg` there is nobody to ask,
+ * and who touched the terminal would be stopped again, whatever else is wanted of him.
+ */
 static bool suspend(struct prompt *p)
 {
     sigset_t stop;
@@ -108,7 +111,8 @@ static bool suspend(struct prompt *p)
     (void)raise(SIGTSTP);
     (void)sigprocmask(SIG_BLOCK, &stop, NULL);
     p->len = 0;
-    return present(p);
+    p->changed = false;
+    return tcgetpgrp(p->tty) == getpgrp() && present(p);
 }
 
 /* False: the user wants to end this. */

@@ -294,6 +294,32 @@ STEPS
     [ -e "$W/ran" ]
 }
 
+@test "bg after Ctrl-Z at the question is a no, and kill %1 ends it" {
+    (cd "$W" && exec python3 "$ABX_SOURCE/tests/lib/terminal.py" "${AS[@]}" env "BOX=$BOX" "TEXT=$TEXT" \
+        'PS1=outer> ' bash --norc --noprofile -i 3>&-) <<'STEPS'
+expect outer> $
+send before=$(stty -g); same() { [ "$(stty -g)" = "$before" ] && echo "is same $1" || echo "is other $1"; }; echo $((40 + 2))\r
+expect 42\r
+send "$BOX" run -q -c "$TEXT"\r
+expect \[N\]o: $
+send \x1a
+expect Stopped
+send bg; wait -f %1; echo "status $?"; same 1\r
+expect status 126
+expect is same 1
+send "$BOX" run -q -c "$TEXT"\r
+expect \[N\]o: $
+send \x1a
+expect Stopped
+send kill %1; wait -f %1; echo "status $?"; same 2\r
+expect status (126|143)
+expect is same 2
+send exit\r
+exit 0
+STEPS
+    [ ! -e "$W/ran" ]
+}
+
 @test "in the background nobody is asked" {
     (cd "$W" && exec python3 "$ABX_SOURCE/tests/lib/terminal.py" "${AS[@]}" env "BOX=$BOX" "TEXT=$TEXT" \
         'PS1=outer> ' bash --norc --noprofile -i 3>&-) <<'STEPS'
