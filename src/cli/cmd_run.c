@@ -35,7 +35,8 @@ static const int relayed[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 struct session {
     abx_process *process;
     int signals;
-    struct terminal *terminal; /* NULL: streams are passed through */
+    unsigned streams;          /* that are terminals and not passed through, a bit each */
+    struct terminal *terminal; /* NULL: none of what the command has is one */
     abx_manager *manager;
     struct network_asker *network;
     struct output output;
@@ -268,28 +269,26 @@ static int write_result(const abx_result *result, const struct run_options *o)
     return 0;
 }
 
-/*
- * In the background, what is typed is not for us; the kernel could not stop the command from
- * reading it, because the command is in a session of its own.
- */
-static int32_t set_terminal(abx_command *command, bool terminal, abx_error **err)
+/* A terminal that is not for our input is not for the command's. */
+static int32_t set_terminal(abx_command *command, unsigned streams, abx_error **err)
 {
-    bool background = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) != getpgrp();
+    const bool keys = (streams & TERMINAL_BOTH) == TERMINAL_BOTH;
     int32_t code = ABX_OK;
 
     for (int32_t i = 0; i < 3 && code == ABX_OK; i++) {
-        int32_t mode = terminal                          ? ABX_STDIO_TTY
-                       : background && i == STDIN_FILENO ? ABX_STDIO_NULL
-                                                         : ABX_STDIO_INHERIT;
+        int32_t mode = !(streams >> i & 1)          ? ABX_STDIO_INHERIT
+                       : i == STDIN_FILENO && !keys ? ABX_STDIO_NULL
+                                                    : ABX_STDIO_TTY;
         code = abx_command_set_stdio(command, i, mode, -1, err);
     }
     return code;
 }
 
-/* Who limits the output reads it: no terminal then. */
+/* Who limits the output reads it: no terminal for that, then. */
 static int32_t set_streams(const struct run_options *o, struct session *s, abx_error **err)
 {
-    int32_t code = set_terminal(o->command, !o->max_output && terminal_usable(), err);
+    s->streams = terminal_streams(o->max_output ? 1u << STDIN_FILENO : ~0u);
+    int32_t code = set_terminal(o->command, s->streams, err);
 
     if (code != ABX_OK || !o->max_output)
         return code;
@@ -305,7 +304,7 @@ static int run_session(struct run_options *o, struct session *s)
 
     if (abx_process_tty_fd(s->process) >= 0) {
         s->terminal = &terminal;
-        terminal_open(&terminal, abx_process_tty_fd(s->process));
+        terminal_open(&terminal, abx_process_tty_fd(s->process), s->streams);
         terminal_enter(&terminal);
     }
     int32_t code = wait_end(s, &result, &err);

@@ -13,8 +13,11 @@
 
 #define TERMINAL_BUFFER 65536
 
+#define TERMINAL_BOTH 3u /* input and output */
+
 struct terminal {
-    int master; /* non-blocking; -1: none, or ended */
+    int master;       /* non-blocking; -1: none, or ended */
+    int keys, screen; /* of the outer one; keys -1: what is typed is not for us */
     bool raw, hung_up;
     bool away;                /* in the background when last looked */
     struct termios saved;     /* while raw */
@@ -22,9 +25,14 @@ struct terminal {
     size_t in_len;
 };
 
-/* Is this process in the foreground of a terminal that is both its input and its output? */
-bool terminal_usable(void);
-void terminal_open(struct terminal *t, int master);
+/*
+ * Which streams among these, a bit each, are terminals that the command must not have itself: all
+ * that are one where input and output are, or where we are in the background. Elsewhere they are
+ * passed through: in the foreground a command may read what is typed, wherever it finds the
+ * terminal (`… | less`).
+ */
+unsigned terminal_streams(unsigned among);
+void terminal_open(struct terminal *t, int master, unsigned streams);
 /* Raw mode, window size; in the background only that is found out. */
 void terminal_enter(struct terminal *t);
 void terminal_leave(struct terminal *t); /* as it was */

@@ -441,6 +441,58 @@ exit 0
 STEPS
 }
 
+@test "a run in the background gets the terminal by none of its streams" {
+    cat >"$W/reader.py" <<'PY'
+import os, select, sys, termios
+print("a terminal" if os.isatty(2) else "none", file=sys.stderr, flush=True)
+modes = termios.tcgetattr(2)
+modes[3] &= ~termios.ECHO
+termios.tcsetattr(2, termios.TCSANOW, modes)
+os.close(os.open("up", os.O_CREAT))
+with open("stolen", "wb", buffering=0) as out:
+    while not os.path.exists("go"):
+        if select.select([2], [], [], 0.1)[0]:
+            out.write(os.read(2, 100))
+print("line one\nline two", file=sys.stderr)
+PY
+    for redirect in '' '</dev/null' '>/dev/null' '</dev/null >/dev/null' '</dev/null | cat'; do
+        rm -f "$W"/{up,stolen,go}
+        at_shell <<STEPS
+expect outer> 
+send before=\$(stty -g); echo \$((40 + 2))\r
+expect 42\r
+send \$BOX run -- python3 reader.py $redirect &\r
+expect a terminal
+shell until [ -e "$W/up" ]; do sleep 0.05; done
+send echo s3cret-pass\r
+expect \r\ns3cret-pass\r
+send echo again-typed\r
+expect \r\nagain-typed\r
+send [ "\$before" = "\$(stty -g)" ] && echo same-\$((40 + 2))\r
+expect same-42
+shell touch "$W/go"
+expect line one\r+\nline two\r+\n
+send wait; exit 0\r
+exit 0
+STEPS
+        [ -e "$W/stolen" ]
+        [ ! -s "$W/stolen" ]
+    done
+}
+
+@test "output that goes elsewhere is not on the screen, with a terminal for the rest" {
+    at_shell <<'STEPS'
+expect outer> 
+send $BOX run -- sh -c 'test -t 0 && test -t 1 && ! test -t 2 && echo "on screen"; echo "for the file" >&2' 2>err; cat err\r
+expect on screen\r
+expect for the file\r
+send grep -c 'on screen' err\r
+expect \r\n0\r
+send exit 0\r
+exit 0
+STEPS
+}
+
 @test "in tmux: a run, a resize, a full-screen program" {
     need tmux
     sock=$O/tmux
