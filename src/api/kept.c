@@ -23,6 +23,7 @@ static struct kept *make(const struct explain_context *context)
         return NULL;
     atomic_init(&k->users, 1);
     arena_init(&k->arena, ARENA_DEFAULT_LIMIT);
+    k->arena.lasting = true;
     if (!explain_keep(context, &k->arena, &k->context)) {
         kept_release(k);
         return NULL;

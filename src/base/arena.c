@@ -63,7 +63,7 @@ static struct arena_block *arena_block_for(struct arena *a, size_t size)
 
     if (top && top->size - top->used >= size)
         return top;
-    if (top)
+    if (top && !a->lasting)
         usual = MIN_OF(MAX_OF(top->size, ARENA_FIRST_BLOCK) * 2, ARENA_MAX_BLOCK);
     block = arena_block_new(MAX_OF(size, usual));
     if (!block)

@@ -13,6 +13,7 @@ struct arena_block;
 struct arena {
     struct arena_block *blocks;
     size_t used, limit; /* bytes given out, each piece rounded up to 16 */
+    bool lasting;       /* kept for long: blocks do not grow, so that little of them is not used */
 };
 
 #define ARENA_DEFAULT_LIMIT ((size_t)256 << 20)
