@@ -126,7 +126,8 @@ static int32_t collect_overrides(struct collection *c, abx_error **err)
         o.rule = arena_strndup(&c->arena, e->value, (size_t)(eq - e->value));
         if (!o.rule)
             return err_nomem(err);
-        if (!withhold(c, e, o.decision == DECISION_FORBIDDEN))
+        o.withheld = withhold(c, e, o.decision == DECISION_FORBIDDEN);
+        if (!o.withheld || !others_say_it(c->layers, e))
             c->overrides[c->out.override_count++] = o;
     }
     return ABX_OK;

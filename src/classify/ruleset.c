@@ -85,7 +85,7 @@ static int32_t refuse_unknown(const struct rule_override *o, abx_error **err)
 static int32_t apply_override(struct ruleset *r, const struct rule_override *o, abx_error **err)
 {
     if (strcmp(o->rule, RULE_CHAIN_ALLOW) == 0) {
-        r->chain_allow = o->decision;
+        r->chain_allow = o->withheld ? r->chain_allow : o->decision;
         return ABX_OK;
     }
     for (size_t i = 0; i < RULE_COUNT; i++) {
@@ -101,7 +101,7 @@ static int32_t apply_override(struct ruleset *r, const struct rule_override *o, 
                            o->rule);
             return refuse_override(o, what, "only the user's own configuration can do that", err);
         }
-        r->decisions[i] = o->decision;
+        r->decisions[i] = o->withheld ? r->decisions[i] : o->decision;
         return ABX_OK;
     }
     return refuse_unknown(o, err);

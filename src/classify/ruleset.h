@@ -31,6 +31,7 @@ struct rule_override {
     enum decision decision;
     bool trusted; /* from the user's or the system's own config: may also lower a forbidden rule */
     const char *source; /* where it stands, for people; NULL: not known */
+    bool withheld;      /* changes nothing, but must be right like the others */
 };
 
 /* Relative to the project, at any depth; a pattern that ends in / and a star covers all below. */

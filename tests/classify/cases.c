@@ -168,7 +168,7 @@ static void read_overrides(struct reader *r, struct context *c, bool ordered)
 
         r->failed |= !json_take(r, ordered ? ',' : ':');
         c->overrides[c->config.override_count++] =
-            (struct rule_override){ rule, decision_of(r, json_string(r)), true, NULL };
+            (struct rule_override){ rule, decision_of(r, json_string(r)), true, NULL, false };
         r->failed |= ordered && !json_take(r, ']');
     } while (!r->failed && json_take(r, ','));
     r->failed |= !json_take(r, ordered ? ']' : '}');

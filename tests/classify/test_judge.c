@@ -105,7 +105,7 @@ static void unreadable_text_says_where(void **state)
 
 static int32_t with_override(const char *rule, enum decision decision, bool trusted)
 {
-    const struct rule_override o = { rule, decision, trusted, NULL };
+    const struct rule_override o = { rule, decision, trusted, NULL, false };
     const struct ruleset_config config = { .overrides = &o, .override_count = 1 };
     _ruleset_ struct ruleset *rules = NULL;
 

@@ -198,7 +198,17 @@ PY
     [ "$status" -eq 1 ]
     [[ $output == *"config.json:1:47: there is no rule 'git-wirte'"*"hint: did you mean 'git-write'?"*"config.json:2:26: there is no rule 'no-such-rule-at-all'"*"hint: "*"agentbox rules"* ]]
     user_config '{}'
+    for decision in sandboxed forbidden; do # what loosens does not count before it is trusted
+        project '{ "classifier": { "overrides": { "docker-containr": "'$decision'" } } }'
+        for say in "config validate" "check -- ls" "run -- true"; do
+            # shellcheck disable=SC2086 # words
+            run abx $say
+            [[ $status -ne 0 && $output == *"$W/.agentbox.json:1:53: there is no rule 'docker-containr'"*"hint: did you mean 'docker-container'?"* ]]
+        done
+    done
     project '{ "classifier": { "overrides": { "recursive-delete-root": "allow" } } }'
+    run abx config validate
+    [[ $status -eq 1 && $output == *"forbids and cannot be lowered here"* ]]
     abx config trust "$W/.agentbox.json" || :
     run abx check -- ls
     [[ $status -eq 125 && $output == *"$W/.agentbox.json:1:59: rule 'recursive-delete-root' forbids and cannot be lowered here"* ]]
