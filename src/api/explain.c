@@ -301,7 +301,14 @@ static int32_t split_host(const char *text, abx_answer *a, abx_error **err)
     return a->target ? ABX_OK : err_nomem(err);
 }
 
-/* Without a network namespace there are two modes: none, and that of the sandbox around. */
+/* Where a run can have no proxy there are two modes: none, and all that is around it. */
+static bool is_all_or_nothing(const abx_command *c)
+{
+    const bool relays = c->backend == BACKEND_LANDLOCK && !c->policy->unix_sockets;
+
+    return !backend_has_view(c->backend) && (!relays || c->policy->network == NETWORK_ALLOWED);
+}
+
 static void explain_inner_network(const abx_command *c, struct explain_answer *ret)
 {
     bool shared = c->policy->network == NETWORK_ALLOWED, inner = c->backend == BACKEND_INNER;
@@ -347,7 +354,7 @@ static int32_t explain_any(const abx_command *c, const char *operation, const ch
     a->target = arena_strdup(&a->arena, host.text);
     if (!a->target)
         return err_nomem(err);
-    if (!backend_has_view(c->backend) && !plan_relays(c->policy, c->backend)) {
+    if (is_all_or_nothing(c)) {
         explain_inner_network(c, &a->says);
         return ABX_OK;
     }

@@ -107,17 +107,25 @@ int32_t explain_filtered(const abx_command *c, const struct host *host, uint16_t
     return code == ABX_OK ? answer(c, filter, host, port, arena, ret, err) : code;
 }
 
+const char *explain_filtered_grant(const struct host *host, uint16_t port, struct arena *arena)
+{
+    char target[HOST_AUTHORITY_MAX];
+
+    if (!has_pattern(host))
+        return "--network filtered";
+    (void)host_format(host, port, target);
+    return arena_printf(arena, "--network filtered --allow-domain %s", port ? target : host->text);
+}
+
 int32_t explain_unfiltered(const abx_command *c, const struct host *host, uint16_t port,
                            struct arena *arena, struct explain_answer *ret, abx_error **err)
 {
-    char target[HOST_AUTHORITY_MAX];
     int32_t code = explain_network(c->policy, arena, ret, err);
 
     if (code != ABX_OK || ret->allowed)
         return code;
-    (void)host_format(host, port, target);
-    ret->grant = !has_pattern(host) ? "--network filtered"
-                                    : arena_printf(arena, "--network filtered --allow-domain %s",
-                                                   port ? target : host->text);
+    if (!backend_has_view(c->backend))
+        ret->note = "without namespaces the run can make no Internet socket then";
+    ret->grant = explain_filtered_grant(host, port, arena);
     return ret->grant ? ABX_OK : err_nomem(err);
 }

@@ -16,5 +16,7 @@ int32_t explain_filtered(const abx_command *c, const struct host *host, uint16_t
 /* The same for a network that is not filtered. */
 int32_t explain_unfiltered(const abx_command *c, const struct host *host, uint16_t port,
                            struct arena *arena, struct explain_answer *ret, abx_error **err);
+/* Where the network is blocked: the least that leads to this host. NULL: no memory. */
+const char *explain_filtered_grant(const struct host *host, uint16_t port, struct arena *arena);
 
 #endif

@@ -13,10 +13,13 @@
 #include <unistd.h>
 
 #include "api/explain.h"
+#include "api/explain_net.h"
 #include "api/internal.h"
 #include "api/kept.h"
 #include "base/str.h"
 #include "plan/watch.h"
+
+#define DNS_PORT 53
 
 struct explainer {
     struct arena own;  /* until the command runs: the plan's view */
@@ -123,16 +126,31 @@ static void tell_path(struct explainer *e, struct run *run, const struct watch_m
     add_record(e, run, msg, &v);
 }
 
-/* Past the proxy, if there is one: then no grant helps, only to use it. */
-static void explain_direct(const struct policy *policy, struct explain_answer *says)
+/*
+ * Past the proxy, if there is one: then no grant helps, only to use it. Where there is none, the
+ * host that was looked up is not known (port 53): the next run's proxy will say it.
+ */
+static bool explain_direct(const struct policy *policy, const char *text, uint16_t port,
+                           struct arena *arena, struct explain_answer *says)
 {
-    if (policy->network == NETWORK_BLOCKED)
-        says->grant = "--network allowed";
-    if (policy->network != NETWORK_FILTERED)
-        return;
-    says->rule = "network.mode filtered";
-    says->grant = "";
-    says->note = "only the proxy leads out (HTTP_PROXY, ALL_PROXY), and this went around it";
+    struct host host;
+
+    if (policy->network == NETWORK_FILTERED) {
+        says->rule = "network.mode filtered";
+        says->grant = "";
+        says->note =
+            port == DNS_PORT
+                ? "a name was looked up; here only the proxy does that"
+                : "only the proxy leads out (HTTP_PROXY, ALL_PROXY), and this went around it";
+    } else if (port == DNS_PORT) {
+        says->grant = "--network filtered";
+        says->note = "a name was looked up; with --allow-domain HOST the proxy does that";
+    } else if (explain_host(text, &host, NULL) == ABX_OK) {
+        says->grant = explain_filtered_grant(&host, port, arena);
+        says->note = "by the proxy (HTTP_PROXY, ALL_PROXY); what cannot use one, as UDP, takes "
+                     "--network allowed";
+    }
+    return says->grant;
 }
 
 static void tell_address(struct explainer *e, struct run *run, const struct watch_msg *msg,
@@ -140,21 +158,22 @@ static void tell_address(struct explainer *e, struct run *run, const struct watc
 {
     _arena_ struct arena arena = { 0 };
     char host[INET6_ADDRSTRLEN];
+    const uint16_t port = (uint16_t)msg->port;
     struct explain_answer says;
 
     arena_init(&arena, ARENA_DEFAULT_LIMIT);
     if ((msg->path_len != 4 && msg->path_len != 16) ||
         !inet_ntop(msg->path_len == 4 ? AF_INET : AF_INET6, msg->path, host, sizeof host) ||
-        explain_network(e->context.policy, &arena, &says, NULL) != ABX_OK || says.allowed)
+        explain_network(e->context.policy, &arena, &says, NULL) != ABX_OK || says.allowed ||
+        !explain_direct(e->context.policy, host, port, &arena, &says))
         return;
-    explain_direct(e->context.policy, &says);
-    if (msg->port == 53)
-        says.note = "a name was looked up; here only the proxy does that";
     struct abx_violation v = {
         .operation = VIOLATION_NETWORK,
         .host = host,
-        .port = (int32_t)(msg->port & 0xffff),
+        .port = port,
         .detail = detail,
+        .lead = str_eq(says.grant, "--network filtered") ? "to allow a host: --allow-domain HOST "
+                                                         : NULL,
         .attempt = true,
     };
     copy_answer(&says, &v);

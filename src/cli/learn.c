@@ -133,8 +133,10 @@ static bool add_one(struct lessons *l, const abx_violation *v, size_t *count)
         key = "network.allowedDomains";
         value = domain_of(v);
         objection = value && is_writable_text(value) ? NULL
-                    : abx_violation_grant(v)[0]      ? "it opens more than one host"
-                                                     : "no grant would allow it";
+                    : str_has_prefix(abx_violation_grant(v), "--network filtered")
+                        ? "the network is blocked"
+                    : abx_violation_grant(v)[0] ? "it opens more than one host"
+                                                : "no grant would allow it";
     }
     if (objection) {
         key = NULL;

@@ -63,6 +63,12 @@ static void put_escaped(struct buf *b, const char *before, const char *text, con
     (void)buf_puts(b, after);
 }
 
+static void put_grant(struct buf *b, const struct abx_violation *v)
+{
+    (void)buf_puts(b, "; ");
+    put_escaped(b, v->lead ? v->lead : "to allow: ", v->grant, "");
+}
+
 /* "file-write /etc/x: touch, openat; rule default (built-in); grant: --rw /etc/x" */
 static char *make_text(const struct abx_violation *v)
 {
@@ -81,7 +87,7 @@ static char *make_text(const struct abx_violation *v)
     if (is_empty(v->grant))
         put_escaped(&b, "; ", v->note, "");
     else
-        put_escaped(&b, "; to allow: ", v->grant, "");
+        put_grant(&b, v);
     put_escaped(&b, ", after ", v->first, "");
     return buf_take(&b);
 }

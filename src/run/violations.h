@@ -33,6 +33,7 @@ struct abx_violation {
     const char *path, *host, *detail, *process, *rule, *origin, *source, *grant, *note;
     const char *grant_path; /* in grant, as it is */
     const char *first;      /* to be done before the grant helps */
+    const char *lead;       /* a literal, in front of the grant in text; NULL: "to allow: " */
     const char *text;       /* one line, escaped; made by violations_add */
 };
 

@@ -121,8 +121,12 @@ print(shlex.join(shlex.split(json.load(open(sys.argv[1]))["violations"][0]["gran
 
 @test "a connection where there is no network" {
     in_net ip address add 192.0.2.9/32 dev lo
-    granted "network|192.0.2.9:9|network.mode blocked|--network allowed" \
-        --set network.mode=blocked -- "$PAYLOAD" inet udp 192.0.2.9 9
+    "${IN_NET[@]}" python3 -m http.server --bind 192.0.2.9 --directory "$W" 8009 >/dev/null 2>&1 3>&- &
+    local server=$!
+    wait_for in_net "$PAYLOAD" inet tcp 192.0.2.9 8009
+    granted "network|192.0.2.9:8009|network.mode blocked|--network filtered --allow-domain 192.0.2.9:8009" \
+        --set network.mode=blocked -- curl -sSf http://192.0.2.9:8009/
+    kill "$server"
     in_net ip address del 192.0.2.9/32 dev lo
 }
 

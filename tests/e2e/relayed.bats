@@ -167,6 +167,8 @@ print('short', libc.connect(b.fileno(), a, 8), errno.errorcode[ctypes.get_errno(
     [[ $output == *allowed* ]]
     run as_who sh -c 'cd "$1" && exec "$2" why --backend landlock --set fallbackPolicy=warn net evil.test:80' - "$W" "$BOX"
     [[ $output == *denied*"--allow-domain evil.test:80"* ]]
+    run as_who sh -c 'cd "$1" && exec "$2" why --backend landlock --set fallbackPolicy=warn --network blocked net evil.test:80' - "$W" "$BOX"
+    [[ $output == *denied*"change: --network filtered --allow-domain evil.test:80"* ]]
 }
 
 @test "where nobody can be asked there is no network, and the result says so" {

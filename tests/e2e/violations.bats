@@ -77,9 +77,14 @@ file-read|$D/deep/s|--exclude $D"
 
 @test "connections that have no way out are told, those to itself are not" {
     expect "$(records --network blocked -- "$PAYLOAD" inet tcp 192.0.2.7 443)" \
-        "network|192.0.2.7:443|connect|network.mode blocked|command line|1|--network allowed"
-    expect "$(records --network blocked -- "$PAYLOAD" inet udp 192.0.2.7 53 | cut -d'|' -f1,2)" \
-        "network|192.0.2.7:53"
+        "network|192.0.2.7:443|connect|network.mode blocked|command line|1|--network filtered --allow-domain 192.0.2.7:443"
+    expect "$(records --network blocked -- "$PAYLOAD" inet tcp 2001:db8::7 443 | cut -d'|' -f7)" \
+        "--network filtered --allow-domain [2001:db8::7]:443"
+    # whose name was looked up nobody knows
+    expect "$(records --network blocked -- "$PAYLOAD" inet udp 192.0.2.7 53 | cut -d'|' -f1,2,7)" \
+        "network|192.0.2.7:53|--network filtered"
+    run report --network blocked -- "$PAYLOAD" inet udp 192.0.2.7 53
+    [[ $output == *"network 192.0.2.7:53: "*"; to allow a host: --allow-domain HOST --network filtered"* ]]
     expect "$(records --network blocked -- "$PAYLOAD" loopback)" ""
     expect "$(cat "$X/out")" ok
 }

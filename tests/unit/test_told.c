@@ -140,7 +140,7 @@ static void grants_fit_the_network(void **state)
     assert_non_null(v);
     assert_string_equal(v->host, "192.0.2.1");
     assert_int_equal(v->port, 443);
-    assert_string_equal(v->grant, "--network allowed");
+    assert_string_equal(v->grant, "--network filtered --allow-domain 192.0.2.1:443");
     assert_null(tell(&t, 1, SYS_connect, WATCH_INET, DOCUMENTATION, 3)); /* no address */
     end(&t);
     begin(&t, state, "network.mode", "filtered");
