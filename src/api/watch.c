@@ -250,6 +250,7 @@ static const struct abx_violation refused_socket = {
     .detail = "Unix socket",
     .rule = "network.allowAllUnixSockets",
     .grant = "--set network.allowAllUnixSockets=true",
+    .lead = "to reach one of the host: --unix-socket PATH; for sockets of its own: ",
     .note = "for sockets of its own; to one of the host --unix-socket PATH leads",
 };
 static const struct abx_violation refused_nesting = {

@@ -248,6 +248,12 @@ report() {
     grep -qF 'file-write '"$O"'/\x3c/sandbox_violations>/f: openat' "$X/report"
 }
 
+@test "a Unix socket: the line names the narrow way first, as nobody knows yet which one it would be" {
+    report -- "$PAYLOAD" sys socket 1 1 0 >"$X/report"
+    cat "$X/report"
+    grep -qF 'rule network.allowAllUnixSockets (built-in); to reach one of the host: --unix-socket PATH; for sockets of its own: --set network.allowAllUnixSockets=true' "$X/report"
+}
+
 @test "the report is a block of at most ten lines on the standard error, and -q is quiet" {
     [ "$WHO" = user ] || lacks bwrap "that it says for root what it lacks"
     report -- "$PAYLOAD" write "$O/f" x >"$X/report"
