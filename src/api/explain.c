@@ -148,20 +148,29 @@ static void refuse_by_host(struct explain_answer *says, const char *note)
     };
 }
 
-/* The host's permissions are no rule of ours, but the answer must be what the kernel will say. */
+/*
+ * The host's permissions are no rule of ours, but the answer must be what the kernel will say; and
+ * where no rule speaks, no grant is proposed that they would make useless.
+ */
 static void add_permissions(const struct explain_context *context, const struct resolved *where,
                             int mode, struct explain_answer *says)
 {
     const char *path = where->exists ? where->path : where->ancestor;
+    const char *note =
+        geteuid() == 0 ? "root has no power over permissions inside: those of the file, or of a "
+                         "directory above it, do not allow it"
+                       : "the file's own permissions do not allow it to you, inside or outside";
 
-    if (!says->allowed || !path || view_access(&context->view, where->path) == ACCESS_EXCLUDE ||
+    if ((!says->allowed && (!str_eq(says->rule, "default") || !says->grant[0])) || !path ||
+        view_access(&context->view, where->path) == ACCESS_EXCLUDE ||
         host_allows(path, where->exists ? mode : W_OK | X_OK) || (!where->exists && mode != W_OK))
         return;
-    refuse_by_host(says,
-                   geteuid() == 0
-                       ? "root has no power over permissions inside: those of the file, or of a "
-                         "directory above it, do not allow it"
-                       : "the file's own permissions do not allow it to you, inside or outside");
+    if (says->allowed) {
+        refuse_by_host(says, note);
+        return;
+    }
+    says->grant = says->grant_path = says->first = "";
+    says->note = note;
 }
 
 /*

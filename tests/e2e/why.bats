@@ -199,6 +199,13 @@ grant_works() {
     if [ "$WHO" = root ]; then chown 1001:1001 "$O/closed"; else chown 0:0 "$O/closed"; fi
     agree read "$O/closed/f" "$O/closed"
     [ "$(field rule)" = permissions ]
+    # what no rule grants, and no grant would open
+    chmod 755 "$O/closed"
+    for path in "$O/closed/f" "$O/closed/new"; do
+        if [ "$WHO" = root ]; then chown 1001:1001 "$O/closed/f"; else chown 0:0 "$O/closed/f"; fi
+        agree write "$path"
+        [[ $(field rule) == default && $(field grant) == None && $(field note) == *"permissions"*"do not allow it"* ]]
+    done
     run as_who "$BOX" why -C "$W" --rw /new write /new
     [[ $output == *"note:   what does not exist cannot be granted, and a run makes nothing in /"* ]]
 }
