@@ -4,9 +4,13 @@
  * from the launcher, which is ours; its object may be a path, and is escaped like all errors.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
+#include "plan/explain.h"
 #include "run/bwrap.h"
 #include "run/run.h"
 
@@ -83,6 +87,45 @@ static const char *exec_hint(const struct status_msg *msg, const char *name)
                : NULL;
 }
 
+/* The run's own directory that has taken the place of the host's, path among it; NULL: none has. */
+static const char *own_directory(const struct plan *plan, const char *path)
+{
+    const struct mount_op *over = NULL;
+
+    for (uint32_t i = 0; i < plan->mount_count; i++) {
+        const struct mount_op *op = &plan->mounts[i];
+
+        if (op->kind != MOUNT_DIR && path_is_beneath(path, op->path) &&
+            (!over || strlen(op->path) >= strlen(over->path)))
+            over = op;
+    }
+    return over && over->kind == MOUNT_TMPFS && !(over->flags & MOUNT_SEAL) ? over->path : NULL;
+}
+
+/* A program, or its interpreter, that the host has in its /tmp. */
+static bool hint_own_directory(const struct status_msg *msg, const struct plan *plan,
+                               abx_error **err)
+{
+    _arena_ struct arena arena = { 0 };
+    const char *interpreter = interpreter_of(msg),
+               *name = interpreter && interpreter[0] ? interpreter : plan->argv[0];
+    char found[PATH_MAX];
+
+    arena_init(&arena, ARENA_DEFAULT_LIMIT);
+    if (msg->err != ENOENT || !strchr(name, '/'))
+        return false;
+    if (name[0] != '/')
+        name = arena_printf(&arena, "%s/%s", plan->cwd, name);
+    const char *own = name && realpath(name, found) ? own_directory(plan, found) : NULL;
+    const char *word = own ? explain_word(&arena, found) : NULL;
+    if (word)
+        err_hint(err,
+                 "the run has a %s of its own, where the host's files are not: --ro %s shows this "
+                 "one, --tmp host all of them",
+                 own, word);
+    return word;
+}
+
 static int32_t exec_failure(const struct status_msg *msg, const char *name, abx_error **err)
 {
     const char *interpreter = interpreter_of(msg);
@@ -121,7 +164,7 @@ int32_t run_failure(const struct status_msg *msg, const struct plan *plan, abx_e
         code = err_sys(err, ABX_E_SANDBOX, -msg->err, "set up the sandbox: %s (step '%s')",
                        words_for(msg->step), msg->step);
     err_subject(err, msg->step);
-    if (hint)
+    if (hint && !(exec && hint_own_directory(msg, plan, err)))
         err_hint(err, "%s", hint);
     return code;
 }

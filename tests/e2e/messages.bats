@@ -137,6 +137,24 @@ ends() {
     ends 126 "execute '/etc': Permission denied" 'it is a directory' run -- /etc
 }
 
+@test "a program of the host's /tmp, or a script's interpreter there: the run has a /tmp of its own" {
+    local there
+    there=$(mktemp -d /tmp/abx-there.XXXXXX)
+    chmod 755 "$there"
+    cp /bin/sh "$there/sh it"
+    printf '#!/bin/sh\n' >"$there/x.sh"
+    printf '#!%s/x.sh\n' "$there" >"$W/script"
+    chmod +x "$there/x.sh" "$W/script"
+    local hint='the run has a /tmp of its own'
+    ends 127 "execute '$there/x.sh': No such file" "$hint, where the host's files are not: --ro $there/x.sh shows this one, --tmp host" run -- "$there/x.sh"
+    ends 127 "execute '$there/sh it': No such file" "$hint, where the host's files are not: --ro '$there/sh it' shows" run -- "$there/sh it"
+    ends 127 "execute './script': its interpreter '$there/x.sh': No such file" "$hint" run -- ./script
+    ends 127 "execute '$there/y.sh': No such file" 'is it installed' run -- "$there/y.sh"
+    program run -q --ro "$there/x.sh" -- "$there/x.sh"
+    program run -q --tmp host -- "$there/x.sh"
+    rm -r "$there"
+}
+
 @test "a script whose interpreter is missing, and a program whose loader is, are said to be that" {
     local want="its interpreter '/nowhere/python3'"
     mkdir "$W/bin"
