@@ -92,7 +92,7 @@ void report_probe(const char *name, long err, int value);
 
 /* Another kind of message; false if the host does not read: it never waits. */
 bool report_bytes(const void *bytes, size_t len);
-/* Once nothing runs any more: waits for a host that is late, but not for ever. */
+/* Once nothing runs any more: waits for a host that is late, until it is gone. */
 void report_last_bytes(const void *bytes, size_t len);
 
 /* ---- watch.c: the monitor ---- */

@@ -5,7 +5,6 @@
  */
 #include <asm/poll.h>
 #include <linux/socket.h>
-#include <linux/time_types.h>
 
 #include "launcher/kernel.h"
 #include "launcher/launcher.h"
@@ -33,13 +32,21 @@ static void add_fds(struct msghdr_kernel *header, struct control_fds *control, c
     header->control_len = (control->len + sizeof(size_t) - 1) & ~(sizeof(size_t) - 1);
 }
 
-/* The last words are worth a moment, all together; the kernel takes from it what was waited. */
-static void await_reader(void)
+/*
+ * The last words are waited for as long as there is a host: one that is stopped, or cannot write
+ * what it read before, must not lose the status. Nothing else runs inside by then. False: it is
+ * gone, or has hung up. (Should the keeper go, that kills us.)
+ */
+static bool await_reader(void)
 {
-    static struct __kernel_timespec left = { .tv_sec = 2 };
-    struct pollfd room = { .fd = LAUNCH_FD_STATUS, .events = POLLOUT };
+    struct pollfd fds[2] = { { .fd = LAUNCH_FD_STATUS, .events = POLLOUT },
+                             { .fd = LAUNCH_FD_LIFELINE } };
+    long ready;
 
-    (void)TRY5(__NR_ppoll, &room, 1, &left, 0, 0);
+    do {
+        ready = TRY5(__NR_ppoll, fds, 2, 0, 0, 0);
+    } while (ready == -EINTR);
+    return ready > 0 && fds[0].revents == POLLOUT && !fds[1].revents;
 }
 
 static void report_send(const struct status_msg *msg, int fd)
@@ -50,28 +57,27 @@ static void report_send(const struct status_msg *msg, int fd)
 
     if (fd >= 0)
         add_fds(&header, &control, &fd, 1);
+    const int flags = MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG;
     /* Never waits: a host that does not read must not stop pid 1; the command could see to that. */
-    if (TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG) !=
-            -EAGAIN ||
-        msg->kind != STATUS_EXITED)
-        return;
-    await_reader();
-    (void)TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG);
+    while (TRY3(__NR_sendmsg, LAUNCH_FD_STATUS, &header, flags) == -EAGAIN &&
+           msg->kind == STATUS_EXITED && await_reader()) {}
+}
+
+static long send_bytes(const void *bytes, size_t len)
+{
+    const int flags = MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG;
+
+    return TRY6(__NR_sendto, LAUNCH_FD_STATUS, bytes, len, flags, 0, 0);
 }
 
 bool report_bytes(const void *bytes, size_t len)
 {
-    const int flags = MSG_NOSIGNAL_FLAG | MSG_DONTWAIT_FLAG;
-
-    return TRY6(__NR_sendto, LAUNCH_FD_STATUS, bytes, len, flags, 0, 0) == (long)len;
+    return send_bytes(bytes, len) == (long)len;
 }
 
 void report_last_bytes(const void *bytes, size_t len)
 {
-    if (report_bytes(bytes, len))
-        return;
-    await_reader();
-    (void)report_bytes(bytes, len);
+    while (send_bytes(bytes, len) == -EAGAIN && await_reader()) {}
 }
 
 static void set_step(struct status_msg *msg, const char *step)

@@ -380,7 +380,8 @@ $O/new"
     [ "$(cat "$O/f")" = b ]
 }
 
-@test "a host that is late hears at the end how much it missed" {
+# flood STATUS: a run whose host is stopped meanwhile has more to tell than it can, and ends with that status.
+flood() {
     start_box --result "$X/r.json" -- python3 -c '
 import os, sys, time
 open("ready", "w").close()
@@ -392,12 +393,18 @@ for i in range(400):
             open(sys.argv[1] + "/%d-" % i + "x" * 200, "w")
         except OSError:
             pass
-open("done", "w").close()' "$O" >"$X/out" 2>&1
+open("done", "w").close()
+os._exit(int(sys.argv[2]))' "$O" "$1" >"$X/out" 2>&1
     wait_for test -e "$W/ready"
+    INIT=$(pgrep -P "$(pgrep -P "$BOX_PID" -x agentbox-keeper)")
     kill -STOP "$BOX_PID"
     touch "$W/go"
     wait_for test -e "$W/done"
     sleep 0.3 # pid 1 is at its last words by now
+}
+
+@test "a host that is late hears at the end how much it missed" {
+    flood 0
     kill -CONT "$BOX_PID"
     wait "$BOX_PID"
     python3 -c '
@@ -406,4 +413,23 @@ r = json.load(open(sys.argv[1]))
 told = r["violations"]
 assert 0 < len(told) < 400 and r["violationsDropped"] > 0, (len(told), r["violationsDropped"])
 assert all(v["count"] == 2 for v in told), [v["count"] for v in told][:9]' "$X/r.json"
+}
+
+@test "a host that does not read for seconds hears the command's own status all the same" {
+    flood 7
+    sleep 2.5
+    kill -CONT "$BOX_PID"
+    local status=0
+    wait "$BOX_PID" || status=$?
+    [ "$status" -eq 7 ]
+    [ "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["exitCode"])' "$X/r.json")" = 7 ]
+}
+
+init_gone() { [ ! -e "/proc/$INIT" ]; }
+
+@test "pid 1 waits with its last words for a host that is stopped, not for one that is gone" {
+    flood 0
+    not init_gone
+    kill -KILL "$BOX_PID"
+    wait_for init_gone
 }
