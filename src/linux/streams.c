@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that come in as standard streams for reading (`<input`).
+ * Files that come in as standard streams: those for reading (`<input`), FIFOs and disks.
  *
  * Such a descriptor belongs to a mount of the host. Through /proc/self/fd/0 the command could open
  * the file anew for writing, and fchmod() needs no second opening: the view of files does not bind
@@ -9,20 +9,27 @@
  * to the caller when the command has ended. What is open for writing was passed to be written, and
  * stays as it is; so do pipes, sockets, and files that have no name any more.
  *
+ * FIFOs and block devices are opened again whatever they are open for: a read-only mount keeps
+ * their mode, owner and times, and lets them be read and written. Other devices may keep a state
+ * for each opening, and are passed as they are.
+ *
  * A device that every view has (`</dev/null`) is opened again there: the host's node is the same
  * file for all, and a command of root's could change its mode and owner by the descriptor.
  *
  * Where the path does not lead to the same file (another namespace's mount, a name that was taken
  * away from one of several), the descriptor is passed on only if it opens no way to a change.
  */
+#include <asm/poll.h>
 #include <linux/fcntl.h>
 #include <linux/stat.h>
+#include <linux/time_types.h>
 
 #include "linux/launch.h"
 
 #define STREAM_PATH_MAX 4096
 #define STREAM_ACCMODE  3
 #define STREAM_SEEK_CUR 1
+#define STREAM_FLAGS    (SYS_O_NONBLOCK | 02000 /* O_APPEND */)
 #define DEVICE_MEM      1 /* major number of null, zero, full, random, urandom */
 
 static const char *const stream_names[] = { "standard input", "standard output", "standard error" };
@@ -34,8 +41,8 @@ static void stream_link(int fd, char *to, size_t cap)
     text_append_u64(to, cap, (uint64_t)fd);
 }
 
-/* The same file, by its name in our own mounts, or -errno. */
-static long open_again(int fd, const struct file_id *id)
+/* The entry of the same file, by its name in our own mounts, or -errno. */
+static long find_entry(int fd, const struct file_id *id)
 {
     char link[32], path[STREAM_PATH_MAX];
     struct file_id found;
@@ -53,12 +60,48 @@ static long open_again(int fd, const struct file_id *id)
     long r = file_identify((int)entry, &found);
     if (r >= 0 && (found.dev != id->dev || found.ino != id->ino))
         r = -ESTALE;
-    if (r >= 0) {
-        stream_link((int)entry, link, sizeof link);
-        r = SYS4(__NR_openat, SYS_AT_FDCWD, link, SYS_O_RDONLY | SYS_O_CLOEXEC, 0);
-    }
+    if (r >= 0)
+        return entry;
     file_close((int)entry);
     return r;
+}
+
+static long open_entry(int entry, long how)
+{
+    char link[32];
+
+    stream_link(entry, link, sizeof link);
+    return SYS4(__NR_openat, SYS_AT_FDCWD, link, how | SYS_O_CLOEXEC, 0);
+}
+
+static bool is_hung_up(long fd)
+{
+    const struct __kernel_timespec now = { 0 };
+    struct pollfd one = { .fd = (int)fd };
+
+    (void)TRY5(__NR_ppoll, &one, 1, &now, 0, 0);
+    return one.revents & POLLHUP;
+}
+
+/*
+ * The end of a FIFO that fd is, without waiting for the other end. Where nobody has that any more,
+ * the kernel opens no writer, and does not count the reader among those whom poll() tells of the
+ * end. So for a moment we are both.
+ */
+static long open_fifo(int fd, int entry, long access)
+{
+    const long how = access | SYS_O_NONBLOCK;
+    long again = open_entry(entry, how);
+
+    if (again != -ENXIO && (again < 0 || !is_hung_up(fd) || is_hung_up(again)))
+        return again;
+    file_close((int)again);
+    long both = open_entry(entry, SYS_O_RDWR | SYS_O_NONBLOCK);
+    if (both < 0)
+        return both;
+    again = open_entry(entry, how);
+    file_close((int)both);
+    return again;
 }
 
 /* Neither its content nor its mode can be changed through it, tried by doing. */
@@ -85,6 +128,43 @@ static long replace(struct launch *l, int fd, int again)
     return r < 0 ? r : SYS3(__NR_dup3, again, fd, 0);
 }
 
+static long confine_file(struct launch *l, int fd, const struct statx *st, const struct file_id *id)
+{
+    long entry = find_entry(fd, id);
+    long again = entry < 0 ? entry : open_entry((int)entry, SYS_O_RDONLY);
+
+    file_close((int)entry);
+    if (again < 0)
+        return is_harmless(fd, st, l->plan.uid) ? 0 : again;
+    long r = replace(l, fd, (int)again);
+    file_close((int)again);
+    return r;
+}
+
+/*
+ * One that its name does not lead to comes from another mount namespace, as a container's streams
+ * may, or is no FIFO but a pipe: it has no place in this view. Another user's cannot be changed.
+ */
+static long confine_special(struct launch *l, int fd, const struct statx *st, long flags,
+                            const struct file_id *id)
+{
+    const bool fifo = (st->stx_mode & S_IFMT) == S_IFIFO;
+    const long access = flags & STREAM_ACCMODE;
+    long entry = find_entry(fd, id);
+
+    if (entry < 0)
+        return 0;
+    long again = fifo ? open_fifo(fd, (int)entry, access) : open_entry((int)entry, access);
+    file_close((int)entry);
+    if (again < 0)
+        return st->stx_uid == l->plan.uid ? again : 0;
+    long r = SYS3(__NR_fcntl, again, F_SETFL, flags & STREAM_FLAGS);
+    if (r >= 0)
+        r = fifo ? SYS3(__NR_dup3, again, fd, 0) : replace(l, fd, (int)again);
+    file_close((int)again);
+    return r;
+}
+
 static long confine(struct launch *l, int fd)
 {
     struct statx st;
@@ -95,20 +175,19 @@ static long confine(struct launch *l, int fd)
         return 0; /* closed: nothing comes in */
     if (r < 0)
         return r;
-    if ((st.stx_mode & S_IFMT) != S_IFREG || st.stx_nlink == 0)
+    const uint32_t type = st.stx_mode & S_IFMT;
+    if ((type != S_IFREG && type != S_IFIFO && type != S_IFBLK) || st.stx_nlink == 0)
         return 0;
     long flags = SYS2(__NR_fcntl, fd, F_GETFL);
-    if (flags < 0 || (flags & STREAM_ACCMODE) != SYS_O_RDONLY || (flags & SYS_O_PATH))
+    if (flags < 0 || (flags & SYS_O_PATH))
         return flags < 0 ? flags : 0;
+    if (type == S_IFREG && (flags & STREAM_ACCMODE) != SYS_O_RDONLY)
+        return 0;
     r = file_identify(fd, &id);
     if (r < 0)
         return r;
-    long again = open_again(fd, &id);
-    if (again < 0)
-        return is_harmless(fd, &st, l->plan.uid) ? 0 : again;
-    r = replace(l, fd, (int)again);
-    file_close((int)again);
-    return r;
+    return type == S_IFREG ? confine_file(l, fd, &st, &id)
+                           : confine_special(l, fd, &st, flags, &id);
 }
 
 long streams_confine(struct launch *l)

@@ -53,6 +53,106 @@ protected_files() {
     untouched
 }
 
+# Of fd 0, 1 or 2 (an argument) by the descriptor itself: what it must not be able to change.
+CHANGES='import os, sys
+fd = int(sys.argv[1])
+for change in (lambda: os.fchmod(fd, 0o666), lambda: os.utime(fd, (1, 1)), lambda: os.utime(fd),
+               lambda: os.fchown(fd, os.getuid(), os.getgid()), lambda: os.setxattr(fd, "user.x", b"1")):
+    try:
+        change()
+        os._exit(3)
+    except OSError:
+        pass'
+
+a_fifo() { # outside of all that can be written
+    rm -f "$O/fifo"
+    mkfifo -m 600 "$O/fifo"
+    own "$O/fifo"
+}
+
+# What goes through it moves its times; mode, owner and the year are what nobody may change.
+fifo_kept() {
+    [ "$(stat -c "%a %u" "$O/fifo")" = "600 $(stat -c %u "$O/f")" ]
+    [[ $(stat -c %y "$O/fifo") != 1970* ]]
+}
+
+@test "a FIFO that comes in as a stream is read and written, and cannot be changed" {
+    a_fifo
+    exec 7<>"$O/fifo"
+    watch "$O"
+    for fd in 0 1 2; do
+        box -- python3 -c "$CHANGES" "$fd" <"$O/fifo" >"$O/fifo" 2>"$O/fifo"
+        box -- python3 -c "$CHANGES" "$fd" 0<>"$O/fifo" 1<>"$O/fifo" 2<>"$O/fifo"
+    done
+    untouched
+    echo through >&7
+    [ "$(box -- head -n 1 <"$O/fifo")" = through ]
+    box -- echo back >"$O/fifo"
+    read -r -t 5 line <&7
+    [ "$line" = back ]
+    exec 7>&-
+    fifo_kept
+}
+
+@test "a FIFO whose writer has gone has its data and its end, also for those who poll" {
+    a_fifo
+    local reader='import os, select
+p, data = select.poll(), b""
+p.register(0, select.POLLIN)
+while True:
+    events = p.poll(5000)
+    part = os.read(0, 100) if events else b"nobody said that it ended"
+    data += part
+    if not events or not part:
+        break
+os.fchmod(0, 0o666) if os.environ.get("CHANGE") else None
+print(data.decode(), end="")'
+    (echo gone >"$O/fifo") &
+    { wait $! && sleep 0.1 && got=$(box -- python3 -c "$reader"); } <"$O/fifo"
+    [ "$got" = gone ]
+    (sleep 0.5 && echo late) >"$O/fifo" &
+    [ "$(box -- python3 -c "$reader" <"$O/fifo")" = late ]
+    (echo gone >"$O/fifo") &
+    { wait $! && run box --env CHANGE=1 -- python3 -c "$reader"; } <"$O/fifo"
+    [[ $output = *OSError* ]]
+    fifo_kept
+}
+
+@test "a FIFO whose reader has gone breaks the pipe of who writes" {
+    a_fifo
+    exec 7<>"$O/fifo"
+    exec 8>"$O/fifo"
+    exec 7>&-
+    box -- python3 -c "$CHANGES" 1 >&8
+    local status=0
+    box -- python3 -c 'import os
+try:
+    os.write(1, b"x")
+except BrokenPipeError:
+    os._exit(9)' >&8 || status=$?
+    exec 8>&-
+    [ "$status" -eq 9 ]
+    fifo_kept
+}
+
+@test "a disk that comes in as a stream is read, and its node cannot be changed" {
+    need_root "a device needs root"
+    local disk
+    disk=$(lsblk -dpno NAME | head -n 1)
+    [ -b "$disk" ] || skip "disk: none here"
+    # shellcheck disable=SC2046
+    mknod -m 600 "$O/disk" b $(stat -c '0x%t 0x%T' "$disk")
+    head -c 4096 "$O/disk" >/dev/null 2>&1 || skip "disk: cannot be opened"
+    watch "$O"
+    if [[ ${BACKEND:-} = bwrap ]] && ! is_other; then # its view opens no device
+        not box -- true <"$O/disk"
+        return
+    fi
+    box -- python3 -c "$CHANGES" 0 <"$O/disk"
+    [ "$(box -- head -c 4096 <"$O/disk" | sha256sum)" = "$(head -c 4096 "$O/disk" | sha256sum)" ]
+    untouched
+}
+
 @test "the same without Landlock" {
     protected_files
     OPTIONS+=(--set allowNestedNamespaces=true)
