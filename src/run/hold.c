@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,7 +24,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "probe/held.h"
-#include "probe/state.h"
+#include "run/hold_registry.h"
 
 #define HOLD_REPAIRS_PER_RUN 16
 #define HOLD_FILES_LISTED    256
@@ -38,71 +37,17 @@
 void hold_init(struct hold *h)
 {
     h->registry = h->keeper_registry = -1;
+    h->state = NULL;
+    h->unrecorded = false;
     h->count = 0;
 }
 
-/* ---- the registry directory ---- */
-
-static int32_t open_registry(struct hold *h, const char *const *state_dirs, abx_error **err)
-{
-    int r = -ENOENT;
-    const char *tried = "(no directory)";
-
-    for (; *state_dirs; state_dirs++) {
-        tried = *state_dirs;
-        r = state_open(*state_dirs, "held", true);
-        if (r >= 0)
-            break;
-    }
-    if (r >= 0) {
-        h->registry = r;
-        h->keeper_registry = openat(r, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = h->keeper_registry < 0 ? -errno : fd_lock(h->registry, LOCK_EX);
-        if (r == 0)
-            return ABX_OK;
-    }
-    int32_t code = err_sys(err, ABX_E_SANDBOX, r, "open the registry of placeholders in '%s'",
-                           tried);
-    err_hint(err, "names that must not be created are guarded by placeholders, and those are "
-                  "recorded in a directory of yours: make it writable, or set XDG_STATE_HOME");
-    return code;
-}
-
 /* ---- one directory ---- */
-
-static void registry_name(char *name, size_t size, const struct stat *st)
-{
-    (void)snprintf(name, size, "%016llx-%016llx", (unsigned long long)st->st_dev,
-                   (unsigned long long)st->st_ino);
-}
-
-/* All of it or a reason: of a disk that is nearly full a part fits. */
-static int write_at(int file, const void *data, size_t len, off_t at)
-{
-    int r = io_may_grow(file, len);
-    ssize_t n = r < 0 ? r : pwrite(file, data, len, at);
-
-    if (n < 0)
-        return r < 0 ? r : -errno;
-    return (size_t)n == len ? 0 : -ENOSPC;
-}
-
-static int write_header(int file, const struct stat *st, const char *path)
-{
-    struct hold_header header = { .dev = st->st_dev, .ino = st->st_ino };
-    size_t len = strlen(path);
-
-    if (len <= HOLD_PATH_MAX)
-        header.path_len = (uint32_t)len;
-    int r = write_at(file, &header, sizeof header, 0);
-    return r < 0 || !header.path_len ? r : write_at(file, path, len, (off_t)sizeof header);
-}
 
 static int open_directory(struct hold *h, const struct plan_hold *hold)
 {
     _fd_ int path_fd = fd_open_path(AT_FDCWD, hold->directory);
     struct stat st;
-    char name[40];
 
     if (path_fd < 0)
         return path_fd;
@@ -111,28 +56,28 @@ static int open_directory(struct hold *h, const struct plan_hold *hold)
         dir = TAKE_FD(path_fd); /* writable but not readable: enough for us */
     if (dir < 0 || fstat(dir, &st) < 0)
         return -errno;
-
-    registry_name(name, sizeof name, &st);
-    _fd_ int file = openat(h->registry, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    _fd_ int file = hold_registry_file(h, &st, hold->directory);
+    h->unrecorded = file < 0;
     if (file < 0)
-        return -errno;
-    if (flock(file, LOCK_SH | LOCK_NB) < 0)
-        return -errno; /* cannot be: exclusive locks are held only with the registry locked */
-    struct stat old;
-    if (fstat(file, &old) < 0)
-        return -errno;
-    int r = old.st_size == 0 ? write_header(file, &st, hold->directory) : 0;
-    if (r < 0)
-        return r;
-
+        return file;
     h->dirs[h->count] = TAKE_FD(dir);
     h->files[h->count] = TAKE_FD(file);
     h->count++;
     return 0;
 }
 
+/* One directory that is being filled. */
+struct filling {
+    const struct plan_hold *hold;
+    struct hold *h;
+    int dir, file;
+    const char *socket, *blank; /* names made here: those that are alike become links to them */
+    struct stat blank_st;       /* as it was made: the name may lead elsewhere by now */
+};
+
 /* Adds the names to the registry as links to one inode; what is not made of it is ignored later. */
-static int register_names(int file, const struct plan_hold *hold, const struct stat *st)
+static int register_names(const struct filling *f, const struct plan_hold *hold,
+                          const struct stat *st)
 {
     struct hold_entry *entries = calloc(hold->count, sizeof *entries);
     struct stat size;
@@ -144,12 +89,13 @@ static int register_names(int file, const struct plan_hold *hold, const struct s
         entries[i] = (struct hold_entry){ .dev = st->st_dev, .ino = st->st_ino };
         memcpy(entries[i].name, hold->names[i], strlen(hold->names[i]) + 1);
     }
-    if (fstat(file, &size) < 0)
+    if (fstat(f->file, &size) < 0)
         r = -errno;
     off_t at = size.st_size < HOLD_ENTRIES_AT ? HOLD_ENTRIES_AT : size.st_size;
     if (r == 0)
-        r = write_at(file, entries, hold->count * sizeof *entries, at);
+        r = hold_registry_write(f->file, entries, hold->count * sizeof *entries, at);
     free(entries);
+    f->h->unrecorded = r < 0;
     return r;
 }
 
@@ -186,19 +132,11 @@ static const struct {
     { "skills", NULL },
 };
 
-/* One directory that is being filled. */
-struct filling {
-    const struct plan_hold *hold;
-    int dir, file, registry;
-    const char *socket, *blank; /* names made here: those that are alike become links to them */
-    struct stat blank_st;       /* as it was made: the name may lead elsewhere by now */
-};
-
-static int register_one(int file, const char *name, const struct stat *st)
+static int register_one(const struct filling *f, const char *name, const struct stat *st)
 {
     const struct plan_hold one = { .names = &name, .count = 1 };
 
-    return register_names(file, &one, st);
+    return register_names(f, &one, st);
 }
 
 /*
@@ -212,7 +150,7 @@ static int adopt(const struct filling *f, const char *name)
     if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ||
         !S_ISSOCK(st.st_mode) || !hold_is_shaped(st.st_mode, (uint64_t)st.st_size))
         return 0;
-    return register_one(f->file, name, &st);
+    return register_one(f, name, &st);
 }
 
 /* Entered before it exists: a run that is killed right after making it leaves a trace. */
@@ -220,7 +158,7 @@ static int register_intent(const struct filling *f, const char *name)
 {
     const struct stat unknown = { 0 };
 
-    return register_one(f->file, name, &unknown);
+    return register_one(f, name, &unknown);
 }
 
 /* Where its permissions are not kept. What cannot be marked stays when the run is over. */
@@ -244,7 +182,7 @@ static int make_directory(const struct filling *f, const char *name)
     if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
     mark(f, name, &st);
-    return register_one(f->file, name, &st);
+    return register_one(f, name, &st);
 }
 
 static int make_file(struct filling *f, const char *name, const char *text)
@@ -253,7 +191,7 @@ static int make_file(struct filling *f, const char *name, const char *text)
     if (r < 0)
         return r;
     if (!*text && f->blank && linkat(f->dir, f->blank, f->dir, name, 0) == 0)
-        return register_one(f->file, name, &f->blank_st);
+        return register_one(f, name, &f->blank_st);
     _fd_ int fd = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          HOLD_FILE_BITS);
     struct stat st;
@@ -266,7 +204,7 @@ static int make_file(struct filling *f, const char *name, const char *text)
         f->blank = name;
         f->blank_st = st;
     }
-    r = register_one(f->file, name, &st);
+    r = register_one(f, name, &st);
     if (r == 0)
         r = io_write_all(fd, text, strlen(text));
     mark(f, name, &st);
@@ -303,12 +241,12 @@ static bool spare_is_fit(int registry)
 
 static int link_spare(const struct filling *f, const char *name)
 {
-    if (!spare_is_fit(f->registry)) {
-        (void)unlinkat(f->registry, HOLD_SPARE, 0);
-        if (mknodat(f->registry, HOLD_SPARE, S_IFSOCK, 0) < 0)
+    if (!spare_is_fit(f->h->registry)) {
+        (void)unlinkat(f->h->registry, HOLD_SPARE, 0);
+        if (mknodat(f->h->registry, HOLD_SPARE, S_IFSOCK, 0) < 0)
             return -errno;
     }
-    return linkat(f->registry, HOLD_SPARE, f->dir, name, 0) < 0 ? -errno : 0;
+    return linkat(f->h->registry, HOLD_SPARE, f->dir, name, 0) < 0 ? -errno : 0;
 }
 
 /* The directory's first socket: the others become links to it. */
@@ -327,7 +265,7 @@ static int make_first_socket(struct filling *f, const char *name)
     if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
     f->socket = name;
-    return register_names(f->file, f->hold, &st);
+    return register_names(f, f->hold, &st);
 }
 
 /* One socket, and links to it for the other names: all are in the registry before they exist. */
@@ -364,11 +302,9 @@ static bool holds_branches(const struct plan_hold *hold)
     return heads && (heads[11] == '\0' || heads[11] == '/');
 }
 
-static int fill_directory(const struct hold *h, unsigned i, const struct plan_hold *hold)
+static int fill_directory(struct hold *h, unsigned i, const struct plan_hold *hold)
 {
-    struct filling f = {
-        .hold = hold, .dir = h->dirs[i], .file = h->files[i], .registry = h->registry
-    };
+    struct filling f = { .hold = hold, .h = h, .dir = h->dirs[i], .file = h->files[i] };
     int r = 0;
 
     for (uint32_t n = 0; n < hold->count && r == 0; n++) {
@@ -505,15 +441,16 @@ int32_t hold_open(struct hold *h, const struct plan *plan, const char *const *st
     if (plan->hold_count > LAUNCH_MAX_HOLDS)
         return err_new(err, ABX_E_CONFIG, "protect absent names in %u directories: the limit is %d",
                        plan->hold_count, LAUNCH_MAX_HOLDS);
-    int32_t code = open_registry(h, state_dirs, err);
+    int32_t code = hold_registry_open(h, state_dirs, err);
     if (code != ABX_OK)
         return code;
     repair(h);
     for (uint32_t i = 0; i < plan->hold_count; i++) {
         int r = open_directory(h, &plan->holds[i]);
         if (r < 0)
-            return err_sys(err, ABX_E_SANDBOX, r, "protect absent names in '%s'",
-                           plan->holds[i].directory);
+            return h->unrecorded ? hold_registry_failed(h, r, "write", err)
+                                 : err_sys(err, ABX_E_SANDBOX, r, "protect absent names in '%s'",
+                                           plan->holds[i].directory);
     }
     return ABX_OK;
 }
@@ -530,6 +467,8 @@ int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
 {
     for (uint32_t i = 0; i < h->count; i++) {
         int r = fill_directory(h, i, &plan->holds[i]);
+        if (r < 0 && h->unrecorded)
+            return hold_registry_failed(h, r, "write", err);
         /* Where we may not create anything, the command may not either; the launcher makes sure. */
         if (r == 0 || r == -EROFS || (r == -EACCES && !is_ours(h->dirs[i])))
             continue;
@@ -538,7 +477,7 @@ int32_t hold_fill(struct hold *h, const struct plan *plan, abx_error **err)
         if (r == -EACCES)
             err_hint(err, "it is yours, so a command could make it writable and create them: "
                           "chmod u+wx it, or grant it only for reading with --ro");
-        else if (r == -ENOSPC || r == -EDQUOT)
+        else if (hold_registry_is_full(r))
             err_hint(err, "there is no room for new names, or your quota is used up: make some, "
                           "or grant it only for reading with --ro");
         return code;

@@ -18,6 +18,8 @@
 struct hold {
     int registry;        /* the registry directory, flock'ed until hold_fill; -1: nothing is held */
     int keeper_registry; /* opened once more: a lock excludes only who opened the file himself */
+    const char *state;   /* the registry's place, the caller's; not used after hold_fill */
+    bool unrecorded;     /* it was the registry that could not be written */
     unsigned count;
     int dirs[LAUNCH_MAX_HOLDS];
     int files[LAUNCH_MAX_HOLDS];

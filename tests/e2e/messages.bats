@@ -466,6 +466,31 @@ full_disk() {
     [[ $output == *"agentbox: protect absent names in '$W/full': No space"*"hint: there is no room for new names"*$'status 125\nfill' ]]
 }
 
+# full_home PAGES INODES WORDS: run in W, with a home that has so much room left for our state.
+full_home() {
+    local own=(unshare -m)
+    [ "$(id -u)" -eq 0 ] || own=(unshare -Urm)
+    "${own[@]}" sh -c 'mount -t tmpfs -o "size=$((4 * $2 + 4))k,nr_inodes=$((7 + $3)),mode=777" full "$1" && umask 000 &&
+        mkdir -p "$1/.local/state" && mkdir -m 700 "$1/.local/state/agentbox" "$1/.local/state/agentbox/held" &&
+        chown -R --reference="$0" "$1" && dd if=/dev/zero of="$1/fill" bs=4k count=1 2>/dev/null && shift 3 && "$@"
+        echo "status $?"' "$W" "$HOME" "$@"
+}
+
+@test "a full home is told as what it is: our own state is there, whatever room the project has" {
+    local room state=$HOME/.local/state/agentbox
+
+    # no room for a file, for its header, for what comes behind
+    for room in '4 0' '0 4' '1 4'; do
+        run full_home $room "${AS[@]}" "$AGENTBOX" run -- true
+        echo "$room: $output"
+        [[ $output == *"agentbox: write the registry of placeholders in '$state': No space left on device"$'\n'"hint: "*": make room there"$'\n'"status 125" ]]
+        [ -z "$(ls -A "$W")" ]
+    done
+    run full_home 8 8 "${AS[@]}" "$AGENTBOX" run -- true
+    echo "$output"
+    [ "$output" = "status 0" ]
+}
+
 @test "every step of the launcher has words, and every hint is about a step" {
     python3 - "$ABX_SOURCE/src" <<'END'
 import pathlib, re, sys
