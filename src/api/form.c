@@ -125,7 +125,9 @@ int32_t abx_command_exec_form(abx_command *c, const abx_exec_form **ret_form, ab
                                      : form_open(c, form, err);
     if (code == ABX_OK)
         code = form_describe(c, form, err);
-    if (code == ABX_OK && c->plan->proxied)
+    if (code == ABX_OK && !c->plan->proxied)
+        deliver_unheard(form->status_fd);
+    else if (code == ABX_OK)
         code = net_join_form(c->manager, form->status_fd, &c->wish.settings, &form->net, err);
     if (code == ABX_OK && !publish_form(c, form))
         code = err_new(err, ABX_E_CANCELED, "exec form: the command was canceled");

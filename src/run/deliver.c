@@ -227,6 +227,11 @@ void deliver_layers(char *text, size_t size, uint32_t layers)
     (void)snprintf(text, size, "%u", layers);
 }
 
+void deliver_unheard(int status_fd)
+{
+    (void)shutdown(status_fd, SHUT_RD); /* for the other end as if the reader was gone */
+}
+
 int deliver_listeners(int status_fd, int fds[LISTENER_COUNT])
 {
     for (;;) {
@@ -252,6 +257,7 @@ int deliver_listeners(int status_fd, int fds[LISTENER_COUNT])
             count++;
         if (msg.kind == STATUS_LISTENERS && count > 0 && count <= LISTENER_COUNT) {
             memcpy(fds, passed, (size_t)count * sizeof *fds);
+            deliver_unheard(status_fd);
             return count;
         }
         while (count > 0)

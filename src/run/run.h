@@ -159,9 +159,11 @@ int32_t deliver_plan(int status_fd, int lifeline_fd, struct hold *hold, const st
                      const char *const *state_dirs, abx_error **err);
 /* child_fds: the launcher's descriptors from 3 on. 0 or -errno. */
 int deliver_sockets(int *ret_status, int *ret_lifeline, int child_fds[2]);
+/* Nobody will read what it says (the exec form): it does not wait for that. */
+void deliver_unheard(int status_fd);
 /*
  * Of a launcher that nobody else listens to (the exec form): reads what is there. How many
- * listeners came, 0, or -1 once it is gone.
+ * listeners came, after which it is unheard, 0, or -1 once it is gone.
  */
 int deliver_listeners(int status_fd, int fds[LISTENER_COUNT]);
 /* The second argument of the launcher. */
