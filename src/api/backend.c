@@ -142,8 +142,10 @@ void command_hint_closed(abx_command *c, const struct status_msg *refusal, abx_e
     hint_cause(refusal, err);
     if (!c->policy->strict || c->policy->backend != CHOICE_AUTO || probe_landlock_abi() < 1)
         return;
-    const char *how = "with bubblewrap, and then: ";
-    if (!command_would_lack(c, &lost)) {
+    const char *how = "with bubblewrap";
+    if (command_would_lack(c, &lost)) {
+        how = lost.len ? "with bubblewrap, and then: " : how;
+    } else {
         const bool cut = command_would_cut(c, &lost);
         how = cut ? "without:" : "with Landlock alone, and then: ";
         if (!cut)

@@ -4,7 +4,8 @@
  * placeholders came or went): the plan is made anew, a few times. Our own namespaces are refused
  * and nobody asked for them by name: those of bubblewrap are tried, and if they are refused as well
  * everything is as it was, with the first reason. A layer is missing on this host while
- * fallbackPolicy is "warn": there is less, once. Under "strict" a missing layer is the end.
+ * fallbackPolicy is "warn": there is less, once. Under "strict" a missing layer is the end, and so
+ * is, whatever the policy, that memory or descriptors ran out: that says nothing about the layers.
  *
  * What bubblewrap says when it fails is for people. Whether the host or the tree is to blame is
  * found out by trying it with a view that no change of the tree concerns.
@@ -42,6 +43,14 @@ static bool is_stale(const struct start_past *past, const struct setback *s)
     return is_step(s, "mounts") && (e == ESTALE || e == ENOENT || e == ELOOP || e == ENOTDIR);
 }
 
+/* For want of something that another way would take as well: no layer is missing on this host. */
+static bool is_shortage(const struct setback *s)
+{
+    const int e = s->failure.err;
+
+    return s->backend == BACKEND_NATIVE && (e == EMFILE || e == ENFILE || e == ENOMEM);
+}
+
 bool next_is_refusal(const struct start_past *past, const struct setback *s)
 {
     static const char *const first[] = { "namespaces", "identity", "prepare",
@@ -53,7 +62,7 @@ bool next_is_refusal(const struct start_past *past, const struct setback *s)
     /* The reason may be the host's own: it can come before bubblewrap shows that it is refused. */
     if (s->backend == BACKEND_BWRAP && !is_explained(s) && past->bwrap == BWRAP_FAILS)
         return true;
-    if (e == ECANCELED)
+    if (e == ECANCELED || is_shortage(s))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(first); i++)
         if (is_step(s, first[i]))
@@ -69,7 +78,7 @@ enum next next_attempt(const struct start_past *past, const struct setback *s)
 
     if (second_choice && s->code == ABX_E_UNSUPPORTED && !past->strict)
         return NEXT_NATIVE; /* bubblewrap cannot take the plan */
-    if (s->code != ABX_E_SANDBOX)
+    if (s->code != ABX_E_SANDBOX || is_shortage(s))
         return NEXT_STOP;
     if (s->backend == BACKEND_BWRAP && !is_explained(s) && past->bwrap == BWRAP_UNKNOWN)
         return NEXT_ASK_BWRAP;

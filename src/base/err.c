@@ -12,6 +12,7 @@
  */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,21 @@ static const char *describe(int number)
 #endif
 }
 
+/* Shortages that any call may run into: whoever knows more replaces it. */
+static const char *shortage_hint(int number)
+{
+    switch (number) {
+    case EMFILE:
+        return "too many open files: raise the limit with ulimit -n";
+    case ENFILE:
+        return "the machine has too many open files: see /proc/sys/fs/file-nr";
+    case EFBIG:
+        return "the limit of file sizes is too low: see ulimit -f";
+    default:
+        return NULL;
+    }
+}
+
 int32_t err_sys(abx_error **err, int32_t code, int neg_errno, const char *fmt, ...)
 {
     const char *reason = describe(-neg_errno);
@@ -111,7 +127,10 @@ int32_t err_sys(abx_error **err, int32_t code, int neg_errno, const char *fmt, .
     va_start(args, fmt);
     message = err_format(reason ? reason : "unknown error", fmt, args);
     va_end(args);
-    return err_make(err, code, -neg_errno, message);
+    code = err_make(err, code, -neg_errno, message);
+    if (shortage_hint(-neg_errno))
+        err_hint(err, "%s", shortage_hint(-neg_errno));
+    return code;
 }
 
 int32_t err_nomem(abx_error **err)

@@ -196,7 +196,8 @@ static int32_t find_cwd(struct scan *s, const char *cwd)
     } else if (!own || s->cwd.fd < 0) {
         int32_t r = err_sys(s->err, ABX_E_INVALID, -(error ? error : ENOENT),
                             "find the working directory");
-        err_hint(s->err, "it is gone or out of reach; change to another one, or use -C DIR");
+        if (error != EMFILE && error != ENFILE)
+            err_hint(s->err, "it is gone or out of reach; change to another one, or use -C DIR");
         return r;
     }
     if (s->cwd.fd < 0)

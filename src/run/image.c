@@ -56,9 +56,7 @@ static int32_t image_make(struct image *image, abx_error **err)
         return ABX_OK;
     }
     int32_t code = err_sys(err, ABX_E_DEPENDENCY, fd, "put the launcher into memory");
-    if (fd == -EFBIG)
-        err_hint(err, "the limit of file sizes is too low for it: see ulimit -f");
-    else
+    if (fd != -EFBIG && fd != -EMFILE && fd != -ENFILE) /* those have a hint */
         err_hint(err,
                  "this kernel refuses executable memory files (vm.memfd_noexec); install agentbox "
                  "so that %s exists",

@@ -12,6 +12,7 @@ setup() {
 }
 
 teardown() {
+    rm -rf "${there:-}"
     life_teardown
 }
 
@@ -138,7 +139,6 @@ ends() {
 }
 
 @test "a program of the host's /tmp, or a script's interpreter there: the run has a /tmp of its own" {
-    local there
     there=$(mktemp -d /tmp/abx-there.XXXXXX)
     chmod 755 "$there"
     cp /bin/sh "$there/sh it"
@@ -152,7 +152,18 @@ ends() {
     ends 127 "execute '$there/y.sh': No such file" 'is it installed' run -- "$there/y.sh"
     program run -q --ro "$there/x.sh" -- "$there/x.sh"
     program run -q --tmp host -- "$there/x.sh"
-    rm -r "$there"
+}
+
+@test "limits of this shell that are too low for a run: each error names the limit, and nothing that would not help" {
+    # memory and descriptors of the sanitizers' run-time
+    [ -z "${ABX_SANITIZED:-}" ] || skip "sanitizers: their run-time needs more"
+    local limit
+    for limit in '-n 7' '-n 9' '-n 11' '-n 12' '-n 13' '-n 16' '-n 17' '-f 0'; do
+        "${AS[@]}" bash -c 'ulimit $0 && exec "$@"' "$limit" "$AGENTBOX" run -- true 2>&1 3>&- | cat >"$O/err"
+        cat "$O/err"
+        [ "$(wc -l <"$O/err")" -eq 2 ]
+        [[ $(sed -n 2p "$O/err") == "hint: "*"ulimit ${limit% *}" ]]
+    done
 }
 
 @test "a script whose interpreter is missing, and a program whose loader is, are said to be that" {

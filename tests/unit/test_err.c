@@ -37,6 +37,21 @@ static void a_new_error_has_code_and_message_and_nothing_else(void **state)
     assert_null(abx_error_next(e));
 }
 
+static void a_shortage_has_a_hint_until_somebody_knows_more(void **state)
+{
+    _err_ abx_error *e = NULL, *f = NULL, *g = NULL;
+
+    (void)state;
+    assert_int_equal(err_sys(&e, ABX_E_IO, -EMFILE, "open"), ABX_E_IO);
+    assert_non_null(strstr(abx_error_hint(e), "ulimit -n"));
+    err_hint(&e, "raise --fds");
+    assert_string_equal(abx_error_hint(e), "raise --fds");
+    (void)err_sys(&f, ABX_E_IO, -EFBIG, "write");
+    assert_non_null(strstr(abx_error_hint(f), "ulimit -f"));
+    (void)err_sys(&g, ABX_E_IO, -ENOENT, "open");
+    assert_string_equal(abx_error_hint(g), "");
+}
+
 static void a_system_error_names_the_reason(void **state)
 {
     _err_ abx_error *e = NULL, *unknown = NULL;
@@ -232,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_error_has_code_and_message_and_nothing_else),
+        cmocka_unit_test(a_shortage_has_a_hint_until_somebody_knows_more),
         cmocka_unit_test(a_system_error_names_the_reason),
         cmocka_unit_test(the_reason_survives_a_very_long_path),
         cmocka_unit_test(without_a_place_for_the_error_the_code_is_returned),
