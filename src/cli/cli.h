@@ -20,9 +20,10 @@
 struct cli_command {
     const char *name;
     int (*run)(const struct cli_command *command, int argc, char **argv); /* argv[0]: the name */
-    const char *usage;                                                    /* behind "agentbox " */
-    const char *summary;                                                  /* one line */
-    const char *text; /* paragraphs and examples for --help; may be "" */
+    const char *words;   /* "list|forget": what comes first behind the options; may be "" */
+    const char *usage;   /* behind "agentbox " */
+    const char *summary; /* one line */
+    const char *text;    /* paragraphs and examples for --help; may be "" */
     const struct opt_spec *options;
     size_t option_count;
 };

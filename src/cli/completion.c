@@ -5,9 +5,9 @@
  *
  * How a value is completed follows from its name in the table: words with '|' between them are
  * offered as they are; PATH and FILE are files, DIR is a directory; anything else is the user's to
- * type. What follows the options comes from the usage: words with '|' between them, or a PROGRAM
- * with what that completes for itself. Texts of the tables are ours; they are quoted for the shell
- * all the same.
+ * type. What follows the options is a column of the table: words with '|' between them; or, by the
+ * usage, a PROGRAM with what that completes for itself. Texts of the tables are ours; they are
+ * quoted for the shell all the same.
  */
 #include <string.h>
 
@@ -41,36 +41,30 @@ static bool takes_program(const struct cli_command *command)
     return strstr(command->usage, "PROGRAM");
 }
 
-/* "read|write|exec" of a usage, or of "help" the commands themselves; with blanks between them. */
-static void put_operands(struct buf *b, const struct cli_command *command)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-|";
-    size_t count;
-    const struct cli_command *all = cli_commands(&count);
-
-    if (str_eq(command->name, "help")) {
-        for (size_t i = 0; i < count; i++)
-            (void)buf_printf(b, "%s ", all[i].name);
-        (void)buf_puts(b, "keys");
-        return;
-    }
-    for (const char *word = command->usage; *word; word += *word ? 1 : 0) {
-        size_t n = strspn(word, letters);
-        bool whole = word == command->usage || word[-1] == ' ';
-        if (whole && n && memchr(word, '|', n) && (word[n] == ' ' || !word[n])) {
-            for (size_t i = 0; i < n; i++)
-                (void)buf_putc(b, word[i] == '|' ? ' ' : word[i]);
-            (void)buf_putc(b, ' ');
-        }
-        word += strcspn(word, " ");
-    }
-}
-
 /* The words of a value, with blanks between them. */
 static void put_words(struct buf *b, const char *words)
 {
     for (; *words; words++)
         (void)buf_putc(b, *words == '|' ? ' ' : *words);
+}
+
+static bool is_help(const struct cli_command *command)
+{
+    return str_eq(command->name, "help");
+}
+
+/* What comes behind the options; of "help" the commands themselves. */
+static void put_operands(struct buf *b, const struct cli_command *command)
+{
+    size_t count;
+    const struct cli_command *all = cli_commands(&count);
+
+    put_words(b, command->words);
+    if (!is_help(command))
+        return;
+    for (size_t i = 0; i < count; i++)
+        (void)buf_printf(b, "%s ", all[i].name);
+    (void)buf_puts(b, "keys");
 }
 
 /* Text in single quotes; `also` are characters that the tool behind the shell wants escaped. */
@@ -244,9 +238,13 @@ static void put_zsh_command(struct buf *b, const struct cli_command *command)
                           "'*::argument:_normal'\n        ;;\n");
         return;
     }
-    (void)buf_puts(b, " \\\n            '1:what:(");
-    put_operands(b, command);
-    (void)buf_puts(b, ")' '*:file:_files'\n        ;;\n");
+    (void)buf_puts(b, " \\\n            ");
+    if (command->words[0] || is_help(command)) { /* an empty list would offer no files either */
+        (void)buf_puts(b, "'1:what:(");
+        put_operands(b, command);
+        (void)buf_puts(b, ")' ");
+    }
+    (void)buf_puts(b, "'*:file:_files'\n        ;;\n");
 }
 
 static void write_zsh(struct buf *b, const struct cli_command *all, size_t count)

@@ -49,8 +49,8 @@ static const struct opt_spec help_options[] = { JSON_ROW, HELP_ROW };
 #define COUNT_help_options       ARRAY_LEN(help_options)
 
 static struct cli_command commands[] = {
-#define COMMAND(name, options, usage, summary, text)                                               \
-    { #name, cmd_##name, usage, summary, text, options, COUNT_##options },
+#define COMMAND(name, options, words, usage, summary, text)                                        \
+    { #name, cmd_##name, words, usage, summary, text, options, COUNT_##options },
 #include "cli/commands.def"
 #undef COMMAND
 };

@@ -42,6 +42,9 @@ in_zsh() {
     [ "$(in_bash agentbox config val)" = validate ]
     [ "$(in_bash agentbox why writ)" = write ]
     [ "$(in_bash agentbox why write no)" = notes.txt ]
+    [ "$(in_bash agentbox why '' | xargs)" = "read write exec net" ]
+    [ "$(in_bash agentbox approvals '' | xargs)" = "list forget" ]
+    [ "$(in_bash agentbox import no)" = notes.txt ]
     [ "$(in_bash agentbox help doc)" = doctor ]
     in_bash agentbox run --rw x -- mkfif | grep -qx mkfifo
     # What follows the program is the program's, also what looks like an option of ours.
@@ -62,6 +65,21 @@ for c in json.load(sys.stdin)["commands"]:
             print(c["name"], "--" + o["long"])')
 }
 
+@test "words that are offered behind the options are in the usage of their command" {
+    "$AGENTBOX" completion bash >script.bash
+    "$AGENTBOX" help --json | python3 -c '
+import json, re, sys
+script = open("script.bash").read()
+for c in json.load(sys.stdin)["commands"]:
+    if c["name"] == "help":
+        continue
+    part = re.search(r"^    %s\)\n.*?operands=\x27(.*?)\x27" % c["name"], script, re.M | re.S)[1]
+    words = set(re.findall(r"[a-z]+", re.sub(r"\[[^]]*options\]|agentbox \w+|^\w+", "", c["usage"])))
+    assert set(part.split()) <= words, (c["name"], part, words)
+    groups = re.findall(r"(?<=[ ])[a-z]+(?:\|[a-z]+)+(?= |$)", c["usage"])
+    assert set("|".join(groups).split("|")) - {""} <= set(part.split()), (c["name"], part, groups)'
+}
+
 @test "bash: shellcheck has nothing to say about the script" {
     need shellcheck
     "$AGENTBOX" completion bash >script.bash
@@ -75,6 +93,8 @@ for c in json.load(sys.stdin)["commands"]:
     [ "$(in_fish 'agentbox run --exc')" = --exclude ]
     in_fish 'agentbox run --network ' | grep -qx blocked
     in_fish 'agentbox config val' | grep -qx validate
+    in_fish 'agentbox why n' | grep -qx net
+    in_fish 'agentbox approvals f' | grep -qx forget
     in_fish 'agentbox run mkfif' | grep -qx mkfifo
 }
 
@@ -84,6 +104,9 @@ for c in json.load(sys.stdin)["commands"]:
     [ "$(in_zsh 'agentbox run --exc')" = 'agentbox run --exclude=' ]
     [ "$(in_zsh 'agentbox run --network bl')" = 'agentbox run --network blocked ' ]
     [ "$(in_zsh 'agentbox config val')" = 'agentbox config validate ' ]
+    [ "$(in_zsh 'agentbox import no')" = 'agentbox import notes.txt ' ]
+    [ "$(in_zsh 'agentbox why ne')" = 'agentbox why net ' ]
+    [ "$(in_zsh 'agentbox approvals fo')" = 'agentbox approvals forget ' ]
     [[ "$(in_zsh 'agentbox run -- mkfif')" = 'agentbox run -- mkfifo'* ]]
 }
 
