@@ -76,7 +76,7 @@ static bool set_secrets(const struct env_result *env, struct arena *arena, struc
     const char **names = arena_alloc(arena, env->removed_count + 1, sizeof *names);
 
     for (size_t i = 0; names && i < env->removed_count; i++)
-        if (str_eq(env->removed[i].reason, "looks like a secret"))
+        if (env->removed[i].missed)
             names[plan->secret_count++] = env->removed[i].name;
     plan->secrets = names;
     return names != NULL;

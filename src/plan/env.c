@@ -18,9 +18,16 @@
 
 #define ENV_HOME_UNKNOWN "/tmp"
 
-enum env_group { GROUP_KEEP, GROUP_INJECT, GROUP_SECRET, GROUP_SOCKET, GROUP_VALUE };
+enum env_group {
+    GROUP_KEEP,
+    GROUP_INJECT,
+    GROUP_QUIET,
+    GROUP_SECRET,
+    GROUP_SOCKET,
+    GROUP_VALUE,
+};
 
-static const struct {
+static const struct row {
     enum env_group group;
     const char *pattern, *reason;
 } rows[] = {
@@ -33,9 +40,9 @@ struct variable {
     const char *name;
     const char *value; /* what it has inside; NULL: not there */
     const char *outside;
-    const char *removed; /* why */
-    bool added;          /* the value is ours */
-    size_t index;        /* of its first mention */
+    const struct row *removed; /* by this row */
+    bool added;                /* the value is ours */
+    size_t index;              /* of its first mention */
 };
 
 struct table {
@@ -93,14 +100,30 @@ static bool value_has_password(const char *value)
     return false;
 }
 
-const char *env_removal(const char *name, const char *value)
+static const struct row *find_row(const char *name, const char *value)
 {
+    static const struct row password = { GROUP_VALUE, "", "holds a password" };
+
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const char *subject = rows[i].group == GROUP_VALUE ? value : name;
         if (pattern_matches(rows[i].pattern, subject, rows[i].group == GROUP_SECRET))
-            return rows[i].group == GROUP_KEEP ? NULL : rows[i].reason;
+            return rows[i].group == GROUP_KEEP ? NULL : &rows[i];
     }
-    return value_has_password(value) ? "holds a password" : NULL;
+    return value_has_password(value) ? &password : NULL;
+}
+
+const char *env_removal(const char *name, const char *value)
+{
+    const struct row *row = find_row(name, value);
+
+    return row ? row->reason : NULL;
+}
+
+/* Accounts and sockets are set by whole systems, for every command. */
+static bool is_missed(const struct row *row)
+{
+    return row->group == GROUP_INJECT || row->group == GROUP_VALUE ||
+           str_eq(row->reason, "looks like a secret");
 }
 
 static int compare_variables(const void *left, const void *right)
@@ -217,7 +240,7 @@ static void apply_policy(const struct policy *p, struct table *t)
         struct variable *v = &t->list[i];
         bool docker = p->docker && str_eq(v->name, "DOCKER_HOST") && v->value &&
                       str_has_prefix(v->value, "unix:");
-        v->removed = v->value && !v->added && !docker ? env_removal(v->name, v->value) : NULL;
+        v->removed = v->value && !v->added && !docker ? find_row(v->name, v->value) : NULL;
         if (v->removed)
             v->value = NULL;
     }
@@ -269,7 +292,11 @@ int32_t env_compile(const struct policy *policy, const struct facts *facts,
     for (size_t i = 0; i < t.count; i++) {
         const struct variable *v = &t.list[i];
         if (v->removed)
-            removed[result.removed_count++] = (struct env_removed){ v->name, v->removed };
+            removed[result.removed_count++] = (struct env_removed){
+                v->name,
+                v->removed->reason,
+                is_missed(v->removed),
+            };
         if (!v->value)
             continue;
         env[result.env_count] = arena_join(arena, v->name, "=", v->value);

@@ -18,6 +18,7 @@
 struct env_removed {
     const char *name;
     const char *reason; /* "looks like a secret", "loader", … */
+    bool missed;        /* somebody set it for this command, perhaps */
 };
 
 struct env_result {

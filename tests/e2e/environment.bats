@@ -28,6 +28,20 @@ load ../lib/e2e
     [[ $output != *"$SECRET"* ]]
 }
 
+@test "what was taken out and somebody may miss is named at the end, not what is set on many machines" {
+    AS+=(NODE_OPTIONS=--max-old-space-size=64 RUBYOPT=-w "A_TOKEN=$SECRET" "DB=x://u:$SECRET@h/d" PS4=+ GIT_ASKPASS=/x
+        BASH_ENV=/x ZDOTDIR=/x "AWS_PROFILE=x" DISPLAY=:0)
+    run as_who sh -c 'cd "$1" && exec "$2" run -- true' - "$W" "$BOX"
+    echo "$output"
+    note=$(grep 'taken out of the environment' <<<"$output")
+    for name in A_TOKEN DB NODE_OPTIONS RUBYOPT; do
+        [[ $note =~ [[:space:]]$name[[:space:]\;] ]]
+    done
+    [[ $note != *PS4* && $note != *ASKPASS* && $note != *BASH_ENV* && $note != *ZDOTDIR* && $note != *$SECRET* ]]
+    run as_who sh -c 'cd "$1" && exec "$2" run --pass-env NODE_OPTIONS -- env' - "$W" "$BOX"
+    [[ $output == *"NODE_OPTIONS=--max-old-space-size=64"* && $(grep 'taken out' <<<"$output") != *NODE_OPTIONS* ]]
+}
+
 @test "a secret is passed only by its whole name" {
     AS+=("A_TOKEN=$SECRET" "AA_TOKEN=other-$SECRET")
     run box --pass-env A_TOKEN -- env
