@@ -271,13 +271,16 @@ static int32_t find_procs(struct scan *s)
 {
     static const struct {
         const char *path;
-        bool root_only, is_dir;
+        bool root_only;
     } table[] = {
-        { "/proc/acpi", true, true },           { "/proc/kcore", true, false },
-        { "/proc/key-users", false, false },    { "/proc/keys", false, false },
-        { "/proc/kmsg", true, false },          { "/proc/latency_stats", false, false },
-        { "/proc/sched_debug", false, false },  { "/proc/scsi", true, true },
-        { "/proc/sysrq-trigger", true, false }, { "/proc/timer_list", true, false },
+        { "/proc/acpi", true },           { "/proc/kcore", true },
+        { "/proc/key-users", false },     { "/proc/keys", false },
+        { "/proc/kmsg", true },           { "/proc/kpagecgroup", true },
+        { "/proc/kpagecount", true },     { "/proc/kpageflags", true },
+        { "/proc/latency_stats", false }, { "/proc/pagetypeinfo", true },
+        { "/proc/sched_debug", false },   { "/proc/scsi", true },
+        { "/proc/slabinfo", true },       { "/proc/sysrq-trigger", true },
+        { "/proc/timer_list", true },     { "/proc/vmallocinfo", true },
     };
     struct proc_fact *procs = arena_alloc(s->arena, ARRAY_LEN(table), sizeof *procs);
     struct stat st;
