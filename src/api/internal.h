@@ -339,6 +339,8 @@ void violation_members(struct json *j, const abx_violation *violation); /* of an
 #define LOG_DIRECTORY "log" /* in the state directory */
 /* Appends the run's violations, once; nothing happens where no log is kept. m may be NULL. */
 void log_run(const abx_manager *m, struct run *run);
+/* A notice, if the run's log_error is one. It calls the host: without a lock. */
+void log_tell(const abx_manager *m, int error);
 int32_t log_open(const char *path, int *ret_fd, abx_error **err);
 
 /* ---- result.c ---- */

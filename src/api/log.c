@@ -61,6 +61,13 @@ static int open_log(int dir, const char *name)
     return TAKE_FD(fd);
 }
 
+static int append_file(int fd, const struct buf *lines)
+{
+    int r = lines->failed ? -ENOMEM : io_may_grow(fd, lines->len);
+
+    return r < 0 ? r : io_write_all(fd, lines->data, lines->len);
+}
+
 static int append_rotating(int dir, const struct buf *lines)
 {
     _fd_ int fd = open_log(dir, LOG_NAME);
@@ -76,8 +83,7 @@ static int append_rotating(int dir, const struct buf *lines)
         if (fd < 0)
             return fd;
     }
-    int r = io_may_grow(fd, lines->len);
-    return r < 0 ? r : io_write_all(fd, lines->data, lines->len);
+    return append_file(fd, lines);
 }
 
 static const char *const *find_states(struct arena *arena)
@@ -113,12 +119,23 @@ void log_run(const abx_manager *m, struct run *run)
     /* Names of thousands of odd bytes become long lines: a run does not get more than its share. */
     for (size_t i = 0; i < run->violations.count && lines.len < LOG_MAX_BYTES / 2; i++)
         put_line(&lines, run, &run->violations.list[i]);
-    if (lines.failed)
-        return;
-    if (m->log_fd >= 0 && io_may_grow(m->log_fd, lines.len) == 0)
-        (void)io_write_all(m->log_fd, lines.data, lines.len); /* a full disk is no reason to fail */
-    if (m->hooks.flags & ABX_KEEP_LOG)
+    if (m->log_fd >= 0)
+        run->log_error = append_file(m->log_fd, &lines); /* a full disk is no reason to fail */
+    if (m->hooks.flags & ABX_KEEP_LOG && !lines.failed)
         append_state(&lines);
+}
+
+void log_tell(const abx_manager *m, int error)
+{
+    _buf_ struct buf text = { .limit = 65536 };
+
+    if (!m || error == 0)
+        return;
+    (void)buf_puts(&text, "the log '");
+    (void)str_escape(&text, m->log_path, strlen(m->log_path));
+    (void)buf_printf(&text, "' could not be written: %s", strerrordesc_np(-error));
+    if (!text.failed)
+        manager_notice(m, ABX_NOTICE_WARNING, text.data);
 }
 
 int32_t log_open(const char *path, int *ret_fd, abx_error **err)

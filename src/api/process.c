@@ -60,6 +60,7 @@ static int32_t run_to_end(abx_command *c, struct run *run, abx_result **ret, abx
     tell_remains(c->manager, run);
     if (code == ABX_OK)
         code = result_from_run(c->manager, run, c->required, ret, err);
+    log_tell(c->manager, run->log_error);
     net_run_free(net);
     return code;
 }
@@ -281,7 +282,10 @@ int32_t abx_process_wait(abx_process *p, int32_t timeout_ms, abx_result **ret_re
                        (int)timeout_ms);
     if (code == ABX_OK)
         code = result_from_run(p->manager, &p->run, p->required, ret_result, err);
+    const int log_error = p->run.log_error;
+    p->run.log_error = 0; /* told once */
     (void)pthread_mutex_unlock(&p->lock);
+    log_tell(p->manager, log_error);
     return code;
 }
 

@@ -397,6 +397,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->counts = (struct cgroup_counts){ 0 };
     r->limits_told = r->logged = false;
+    r->log_error = 0;
     r->early = r->started = r->failed = false;
     r->exited = false;
     r->gone = false;

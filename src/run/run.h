@@ -86,6 +86,7 @@ struct run {
     struct remains *remains; /* probe/remains.h, for whoever looks at the end; or NULL */
     bool limits_told;        /* those that it hit are among the violations */
     bool logged;
+    int log_error;          /* -errno: the log that was asked for has not all of it */
     uint64_t cpu_seconds;   /* limit of each process; 0: none */
     uint32_t shortfalls;    /* of the back end; for the result … */
     uint32_t backend;       /* … as is this: enum plan_backend */

@@ -255,6 +255,7 @@ void run_done(struct run *r, struct run_rest *ret_rest)
     r->keeper = 0;
     r->status_fd = r->tty_fd = r->pidfd = -1;
     r->limits_told = r->logged = false;
+    r->log_error = 0;
     r->started = r->failed = false;
     r->exited = false;
     r->gone = false;

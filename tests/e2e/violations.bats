@@ -306,6 +306,30 @@ assert b["cwd"] == sys.argv[2]' "$O/f" "$W"
     [ ! -e "$H/else" ]
 }
 
+# full DIRECTORY: from now on the box finds a full disk there.
+full() {
+    local as=(env HOME="$H")
+    ! is_other || as=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups "${as[@]}")
+    [ "$WHO" = root ] || lacks bwrap "that its owner must be seen"
+    # shellcheck disable=SC2016 # its own shell's
+    AS=("${as[@]}" unshare -Urm sh -c 'mount -t tmpfs -o size=4k,mode=777 none "$0" &&
+        dd if=/dev/zero of="$0/fill" bs=4k count=1 2>/dev/null && exec "$@"' "$1")
+}
+
+@test "a log that was asked for and cannot be written is told, once, and the run does not fail for it" {
+    local log=$X/full/mine
+    mkdir "$X/full"
+    chmod 755 "$X"
+    full "$X/full"
+    run box --log "$log" -- sh -c "echo x >'$O/f'; exit 7"
+    [ "$status" -eq 7 ]
+    run report --log "$log" -- sh -c "echo x >'$O/f'; echo x >'$O/g'"
+    echo "$output"
+    [ "$(grep -c "the log '$log' could not be written: No space left on device" <<<"$output")" -eq 1 ]
+    run report --log "$log" -- true
+    [[ $output != *"could not be written"* ]]
+}
+
 @test "a command changes no log that is kept of it, wherever that lies" {
     mkdir -p "$W/logs [1]*"
     own "$W"
