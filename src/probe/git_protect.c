@@ -42,12 +42,15 @@ int32_t git_protect_closed(struct scan *s, const char *dir)
 }
 
 /* A module that cannot be read hides where its work tree is, and so what else must be protected. */
-static int32_t refuse_closed(struct scan *s, const char *dir)
+static int32_t refuse_closed(struct scan *s, const char *dir, int error)
 {
-    int32_t r = err_sys(s->err, ABX_E_INVALID, -EACCES, "protect the submodule in '%s'", dir);
+    if (error == ENOMEM)
+        return err_nomem(s->err);
+    int32_t r = err_sys(s->err, ABX_E_INVALID, -error, "protect the submodule in '%s'", dir);
 
     err_subject(s->err, dir);
-    err_hint(s->err, "an earlier command may have taken its permissions: chmod -R u+rwX it");
+    if (error == EACCES || error == EPERM)
+        err_hint(s->err, "an earlier command may have taken its permissions: chmod -R u+rwX it");
     return r;
 }
 
@@ -309,6 +312,22 @@ static int32_t protect_hooks(struct scan *s, const char *base, const struct git_
 static int32_t protect_module(struct scan *s, const char *dir, void *data, unsigned depth);
 static int32_t protect_inner(struct scan *s, const char *dir, void *data, unsigned depth);
 
+/* NULL: errno says why. */
+static DIR *open_list(const struct resolved *where)
+{
+    _fd_ int path_fd = where->denied ? -EACCES : fd_open_path(AT_FDCWD, where->path);
+    _fd_ int fd = path_fd < 0
+                      ? path_fd
+                      : openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+
+    if (path_fd < 0)
+        errno = -path_fd;
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    if (stream)
+        (void)TAKE_FD(fd);
+    return stream;
+}
+
 /* Calls fn for each entry of dir. A missing one has none, an unreadable one is protected whole. */
 int32_t git_each_entry(struct scan *s, const char *dir, unsigned kind, git_entry_fn *fn, void *data,
                        unsigned depth)
@@ -319,16 +338,11 @@ int32_t git_each_entry(struct scan *s, const char *dir, unsigned kind, git_entry
 
     if (r != ABX_OK || (!where.denied && (!where.exists || !where.is_dir)))
         return r;
-    _fd_ int path_fd = fd_open_path(AT_FDCWD, where.path);
-    _fd_ int fd = path_fd < 0
-                      ? -1
-                      : openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-    DIR *stream = fd < 0 || where.denied ? NULL : fdopendir(fd);
+    DIR *stream = open_list(&where);
     const struct dirent *entry;
 
     if (!stream)
-        return modules ? refuse_closed(s, dir) : git_protect_closed(s, dir);
-    (void)TAKE_FD(fd);
+        return modules ? refuse_closed(s, dir, errno) : git_protect_closed(s, dir);
     /* By any of its names only once, but in each way: there may be links, also in circles. */
     bool again = is_done(s, where.path, kind);
     while (r == ABX_OK && !again && (entry = readdir(stream))) {
@@ -477,7 +491,7 @@ static int32_t protect_module(struct scan *s, const char *dir, void *data, unsig
     struct git_config c = { .tree = NULL };
 
     if (is_closed(s, dir))
-        return refuse_closed(s, dir);
+        return refuse_closed(s, dir, EACCES);
     if (!git_is_there(s, dir, ".", true))
         return ABX_OK;
     if (depth >= GIT_MAX_DEPTH)

@@ -502,6 +502,23 @@ full_home() {
     [ "$output" = "status 0" ]
 }
 
+@test "a submodule that cannot be protected for want of memory is not told to be closed" {
+    local d said=0
+    [ -z "$ABX_SANITIZED" ] || skip "sanitizers: they need more memory"
+    "${AS[@]}" git init -q .
+    "${AS[@]}" mkdir -p .git/modules/a/refs
+    for d in $(seq 600 50 1800); do # with less the kernel does not even load it
+        run bash -c "ulimit -d $d"'; "$@"' - "${AS[@]}" "$AGENTBOX" run -- true
+        echo "$d: $status $output"
+        [[ $output != *"Permission denied"* ]]
+        [[ $output != *"out of memory"* ]] || said=$((said + 1))
+    done
+    [ "$said" -gt 0 ]
+    "${AS[@]}" chmod 0 .git/modules
+    says "protect the submodule in '$W/.git/modules': Permission denied" 'an earlier command may have taken its permissions' run -- true
+    chmod 755 .git/modules
+}
+
 @test "every step of the launcher has words, and every hint is about a step" {
     python3 - "$ABX_SOURCE/src" <<'END'
 import pathlib, re, sys
