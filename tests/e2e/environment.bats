@@ -35,7 +35,7 @@ load ../lib/e2e
     echo "$output"
     note=$(grep 'taken out of the environment' <<<"$output")
     for name in A_TOKEN DB NODE_OPTIONS RUBYOPT; do
-        [[ $note =~ [[:space:]]$name[[:space:]\;] ]]
+        [[ " ${note//;/ } " == *" $name "* ]]
     done
     [[ $note != *PS4* && $note != *ASKPASS* && $note != *BASH_ENV* && $note != *ZDOTDIR* && $note != *$SECRET* ]]
     run as_who sh -c 'cd "$1" && exec "$2" run --pass-env NODE_OPTIONS -- env' - "$W" "$BOX"
