@@ -264,6 +264,16 @@ ends() {
     grep -q '"exitCode":0' "$W/r"
     ends 127 "execute 'no-such-program'" 'is it installed' run --result "$W/r" -- no-such-program
     [ ! -s "$W/r" ]
+    program run --help | tr -s ' \n' ' ' | grep -q -e '--result FILE Write the result as JSON to FILE, empty if nothing ran'
+}
+
+@test "the help says for which commands --format and --json are" {
+    local command
+    says "run prints nothing of its own" '--dry-run prints the plan' run --json -- true
+    for command in run plan why learn; do
+        program "$command" --help | tr -s ' \n' ' ' | grep -q 'Of plan, why, learn, and run with --dry-run: how it is printed'
+    done
+    program run --dry-run --json -- true | grep -q '^{'
 }
 
 @test "a working directory that is not made writable is told with the reason, and --rw allows it" {
