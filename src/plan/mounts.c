@@ -267,6 +267,7 @@ static void visit_cover(struct walk *w, const struct node *n)
     new.path = n->path;
     new.state = n->place == PLACE_PROC || n->place == PLACE_DEV ? REGION_SYSTEM : REGION_PRIVATE;
     new.access = new.uncapped = ACCESS_EXCLUDE;
+    new.cap = MIN_OF(new.cap, n->cap); /* for what a rule lets in below it */
     new.mask = NO_OP;
     new.is_root = false;
     if (here(w)->state == REGION_HIDDEN || here(w)->state == REGION_PRIVATE)

@@ -201,6 +201,24 @@ static void examples_of_the_ancestor_hold(void **state)
     }
 }
 
+/* What every run has anew is no rule, but what a rule lets in below it is. */
+static void a_ceiling_holds_below_a_cover(void **state)
+{
+    struct facts_case c;
+    struct plan plan;
+
+    (void)state;
+    case_init(&c);
+    case_places(&c);
+    case_rule(&c, ACCESS_EXCLUDE, ORIGIN_SYSTEM, RULE_FINAL, "/tmp", "d");
+    case_rw(&c, "/tmp/x");
+    char *text = case_mounts(&c, &plan);
+    assert_non_null(strstr(text, "tmpfs /tmp\n"));
+    assert_null(strstr(text, "/tmp/x"));
+    free(text);
+    case_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +227,7 @@ int main(void)
         cmocka_unit_test(landlock_never_grants_less_than_the_mounts),
         cmocka_unit_test(order_puts_a_directory_right_before_its_contents),
         cmocka_unit_test(examples_of_the_ancestor_hold),
+        cmocka_unit_test(a_ceiling_holds_below_a_cover),
     };
 
     return cmocka_run_group_tests_name("precedence", tests, NULL, NULL);
