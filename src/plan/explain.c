@@ -334,6 +334,8 @@ static const char *denial_note(const struct question *q, const char *first)
 {
     const char *refusal = plan_notice(q->context->policy, q->context->facts);
 
+    if (q->rule && (q->rule->flags & RULE_KERNEL))
+        return "the kernel's own file system, mounted elsewhere than usual; no rule opens it";
     if (q->rule && (q->rule->flags & RULE_FINAL))
         return q->rule->origin == ORIGIN_BUILTIN
                    ? "agentbox keeps its own files so; no rule changes that"

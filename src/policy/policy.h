@@ -30,6 +30,7 @@ const char *access_name(uint32_t access); /* "exclude", "ro", "rw" */
 #define RULE_NURSERY    0x80u  /* only while none of the preset's grants below it exists */
 #define RULE_SOCKET     0x100u /* RO: a socket that the command may connect to */
 #define RULE_DOCKER     0x200u /* … Docker's, wherever it is */
+#define RULE_KERNEL     0x400u /* EXCLUDE, final: a file system of the kernel's own */
 #define RULE_NAME       0x40u  /* of names.def: yields to every other rule of its origin */
 
 struct policy_rule {

@@ -262,6 +262,7 @@ static int32_t find_places(struct scan *s)
             return r;
         if (where.exists && where.is_dir && !where.denied)
             s->facts->places[i] = where.path;
+        s->place_devs[i] = where.dev;
     }
     return ABX_OK;
 }
@@ -584,6 +585,8 @@ int32_t scan_facts_within(const struct scan_budget *budget, const struct policy 
         r = scan_keeps(&s);
     if (r == ABX_OK)
         r = scan_commands(&s);
+    if (r == ABX_OK)
+        r = scan_mounts(&s);
     if (r == ABX_OK)
         r = scan_rules(&s);
     if (r != ABX_OK)

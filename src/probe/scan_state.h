@@ -7,6 +7,7 @@
 #include "probe/scan.h"
 
 struct walk_search;
+struct mount_table;
 
 /* A git directory that is dealt with; what: GIT_DONE_… (git.h). */
 struct git_done {
@@ -38,6 +39,11 @@ struct scan {
     struct resolve_base root, home, cwd; /* fd -1: there is none */
     struct resolve_base own_home;        /* passwd's, where HOME says something else */
     uint32_t entries;                    /* looked at so far */
+    uint64_t place_devs[PLACE_COUNT];    /* of facts->places, which need not be mounts */
+
+    const struct mount_table *mounts; /* mounts.c; NULL: nothing is mounted twice */
+    const char **kernelfs;            /* kernelfs.c: what is hidden as the kernel's own */
+    size_t kernelfs_count, kernelfs_room;
 
     struct walk_search *searches; /* walk.c: still to be carried out */
     size_t search_count, search_room;
@@ -73,6 +79,7 @@ int64_t scan_seconds(void);
 int32_t scan_aliases(struct scan *s);  /* alias.c */
 int32_t scan_commands(struct scan *s); /* commands.c */
 int32_t scan_keeps(struct scan *s);    /* keeps.c */
+int32_t scan_mounts(struct scan *s);   /* mounts.c: before anything is walked through */
 
 /* account.c: strings in the arena, NULL if unknown. user NULL: uid counts. */
 const char *account_home(struct arena *arena, const char *user, size_t user_len, uint32_t uid);

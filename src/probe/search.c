@@ -11,6 +11,7 @@
 #include "base/glob.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "probe/kernelfs.h"
 #include "probe/walk.h"
 
 static int32_t add_search(struct scan *s, struct walk_search search)
@@ -38,7 +39,7 @@ bool walk_is_system(const struct scan *s, const char *path)
         if (place && str_eq(place, path))
             return true;
     }
-    return false;
+    return kernelfs_holds(s, path);
 }
 
 /* Length of the part of text that holds no special character, up to and with a '/'. */

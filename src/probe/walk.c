@@ -11,7 +11,7 @@
  * directory. A directory that cannot be read counts as a match of a rule that denies, since nobody
  * knows what it holds and its owner may open it at any time; below a writable root it is protected
  * as a whole if it is ours, and as the root itself it is refused. /dev, /proc, /run and /sys, which
- * every run gets anew, are not entered.
+ * every run gets anew, are not entered, nor what else the kernel shows of itself (kernelfs.h).
  *
  * A directory is read to its end before its subdirectories are entered, so that one buffer serves
  * all levels.
@@ -32,6 +32,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "policy/precedence.h"
+#include "probe/kernelfs.h"
 #include "probe/protect.h"
 
 #define WALK_BUFFER      ((size_t)16 << 10)
@@ -445,6 +446,8 @@ static int32_t walk_from(struct walk *w, const char *path)
     _fd_ int fd = at < 0 ? at : openat(at, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
     int error = at < 0 ? -at : errno;
 
+    if (kernelfs_holds(w->scan, path))
+        return ABX_OK; /* hidden as a whole */
     w->path.len = 0;
     if (path[1])
         (void)buf_puts(&w->path, path);

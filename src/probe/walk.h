@@ -22,7 +22,7 @@ int32_t walk_add_pattern(struct scan *s, const struct policy_rule *rule,
                          const struct resolve_base *base, const char *text);
 /* What protect.c looks for, below a writable root (canonical), the policy's name_depth deep. */
 int32_t walk_add_names(struct scan *s, const char *root);
-/* /dev, /proc, /run, /sys: every run gets them anew. */
+/* /dev, /proc, /run, /sys: every run gets them anew; and what shows the same elsewhere. */
 bool walk_is_system(const struct scan *s, const char *path);
 /* Carries out what was added since the last time. */
 int32_t walk_run(struct scan *s);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A01–A23, A161: reading what is denied. The numbers are those of our list of attack cases.
+# A01–A23, A161, A164: reading what is denied. The numbers are those of our list of attack cases.
 # Text for the shell inside stands in single quotes; the fixture reads what a test sets.
 # shellcheck disable=SC2016,SC2034
 load ../lib/e2e
@@ -255,4 +255,38 @@ swapping() {
     echo "$status $output"
     [ "$status" -ne 99 ]
     [[ $output != *started* || $output == *outside* ]]
+}
+
+# Where a chroot or a container's root has the kernel's file systems, beside the workspace and in it.
+with_kernelfs() {
+    need_root "mounting needs root"
+    mkdir -p "$W/root/proc" "$W/root/sys" "$O/root/proc"
+    own "$W/root" "$O/root"
+    own_mounts 'mount -t proc p "$0/../o/root/proc" && mount -t proc p "$0/root/proc" &&
+        mount --bind "$0/root/proc/sys" "$0/root/sys" && '"${1:-:}"' && exec "$@"'
+}
+
+@test "A164 the host's processes through a procfs that is mounted elsewhere" {
+    ours_only
+    victim
+    with_kernelfs
+    run inside 'for p in $O/root/proc root/proc; do
+        ls $p/self $p/1 2>/dev/null; cat $p/[0-9]*/comm; cat $p/'"$VICTIM"'/environ; cat $p/1/root'"$D"'/s; done; echo end'
+    [[ $output == *end ]]
+    not grep -qx -e sleep -e status <<<"$output"
+    [[ $output != *"$SECRET"* ]]
+    victim_lives
+}
+
+@test "A164 variant: the kernel's settings, which root may write, in the workspace" {
+    ours_only
+    local before
+    before=$(cat /proc/sys/kernel/core_pattern)
+    with_kernelfs 'umount "$0/root/proc"'
+    # The same value: nothing changes if it is let through.
+    run inside 'for f in root/sys/kernel/core_pattern root/proc/sys/kernel/core_pattern; do
+        v=$(cat $f) && echo "$v" >$f && echo written; done; ls root/sys/kernel && echo listed; echo end'
+    echo "$output"
+    [[ $output == *end && $output != *written* && $output != *listed* ]]
+    [ "$(cat /proc/sys/kernel/core_pattern)" = "$before" ]
 }

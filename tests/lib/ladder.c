@@ -47,6 +47,7 @@ static const struct {
     { "kill", SYS_kill },
     { "landlock_create_ruleset", SYS_landlock_create_ruleset },
     { "landlock_restrict_self", SYS_landlock_restrict_self },
+    { "listmount", 458 }, /* of a newer libc's headers */
     { "memfd_create", SYS_memfd_create },
     { "mount", SYS_mount },
     { "mount_setattr", SYS_mount_setattr },
