@@ -23,7 +23,8 @@
 #include "launcher/watch.h"
 
 #define STACK_BYTES  32768
-#define FILTER_MAX   512u /* instructions; pid 1's filter has some 150 */
+#define FILTER_MAX   512u  /* instructions; pid 1's filter has some 150 */
+#define BPF_EQUALS   0x15u /* BPF_JMP | BPF_JEQ | BPF_K */
 #define LINKS_MAX    40u
 #define STEPS_MAX    256u
 #define STATE_PAUSE  (NSEC_PER_MSEC / 50) /* the caller is about to wait: it is looked at again */
@@ -347,6 +348,16 @@ static bool take_filter(const struct plan *p)
     return true;
 }
 
+/* The command must not put the thread behind others: its filters get to know the number. */
+static void name_thread(const struct plan_filter *f, uint32_t tid)
+{
+    uint64_t *insns = (uint64_t *)(uintptr_t)f->insns; /* decoded into memory of ours */
+
+    for (uint32_t i = 0; i < f->count; i++)
+        if (insns[i] >> 32 == LAUNCH_MASKS_TID && (uint16_t)insns[i] == BPF_EQUALS)
+            insns[i] = (uint64_t)tid << 32 | (uint32_t)insns[i];
+}
+
 long masks_serve(struct launch *l)
 {
     const struct plan *p = &l->plan;
@@ -366,6 +377,8 @@ long masks_serve(struct launch *l)
     long r = sys_clone_vm(LAUNCH_THREAD, stack + sizeof stack, masks_main, 0);
     if (r < 0)
         return r;
+    name_thread(&p->filter, (uint32_t)r);
+    name_thread(&p->watch_filter, (uint32_t)r);
     l->reads = true;
     return 0;
 }

@@ -32,8 +32,13 @@
 #define LAUNCH_FD_CGROUP   6
 #define LAUNCH_FD_FREE     7 /* the first one that the launcher may use for itself */
 #define LAUNCH_MAX_HOLDS   96
-#define LAUNCH_CGROUP_MAX  48          /* bytes of the control group's name */
-#define LAUNCH_THREAD      0x00050f00u /* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
+#define LAUNCH_CGROUP_MAX  48 /* bytes of the control group's name */
+/*
+ * In the command's filters: the thread of pid 1 that serves masks. Nobody can have that number; the
+ * launcher puts the thread's own in its place, where there is one.
+ */
+#define LAUNCH_MASKS_TID 0x7fff0001u
+#define LAUNCH_THREAD    0x00050f00u /* CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
 
 /*
  * A registry file names the placeholders in one directory. Its own name is "<dev>-<ino>" of that

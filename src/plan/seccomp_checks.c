@@ -167,13 +167,16 @@ static const struct seccomp_check setrlimit_checks[] = {
 
 /*
  * Pid 1 ends the run when its time is up, and needs some for that: neither it nor its group, nor
- * all processes of the user (PRIO_USER), are put behind others.
+ * all processes of the user (PRIO_USER), are put behind others. Nor is its thread that serves
+ * masks: pid 1 itself waits for that one when it looks at a path.
  */
 static const struct seccomp_check sched_checks[] = {
     { IS(0, 1), REFUSE },
+    { IS(0, LAUNCH_MASKS_TID), REFUSE },
 };
 static const struct seccomp_check setpriority_checks[] = {
     { IS(1, 1), REFUSE },
+    { IS(1, LAUNCH_MASKS_TID), REFUSE },
     { IS(0, 0), RET_ALLOW }, /* PRIO_PROCESS */
     { IS(0, 1), RET_ALLOW }, /* PRIO_PGRP */
 };

@@ -31,6 +31,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plan/protocol.h"
+
 #define ERRNO(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
 
 static const uint32_t audit_arches[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64 };
@@ -123,12 +125,13 @@ static uint32_t model_others(unsigned action, const struct seccomp_data *data)
     uint32_t a0 = (uint32_t)data->args[0], a1 = (uint32_t)data->args[1];
 
     if (action == SECCOMP_SETPRIORITY)
-        return allow_if((a0 == PRIO_PROCESS || a0 == PRIO_PGRP) && a1 != 1);
+        return allow_if((a0 == PRIO_PROCESS || a0 == PRIO_PGRP) && a1 != 1 &&
+                        a1 != LAUNCH_MASKS_TID);
     if (action == SECCOMP_SETRLIMIT)
         return model_limit(a0, true);
     if (action == SECCOMP_PRLIMIT)
         return a0 == 0 ? model_limit(a1, data->args[2] != 0) : ERRNO(EPERM);
-    return allow_if(a0 != 1);
+    return allow_if(a0 != 1 && a0 != LAUNCH_MASKS_TID);
 }
 
 static bool model_mode(unsigned action, const struct seccomp_data *data)

@@ -279,7 +279,7 @@ static void programs_are_short_shallow_and_cacheable(void **state)
 
         compile_target(&t, &p);
         assert_true(bpf_is_cacheable(&p));
-        assert_true(p.count < (t.options.watch || t.options.relayed ? 292 : 232));
+        assert_true(p.count < (t.options.watch || t.options.relayed ? 296 : 236));
         assert_true(bpf_longest_path(&p) < (t.options.watch ? 43 : 40));
     }
 }
