@@ -127,7 +127,8 @@ static void add_limits(abx_report *r, const struct findings *f)
                    : group  ? "a control group"
                    : root   ? "nothing (root is exempt from RLIMIT_NPROC)"
                             : "RLIMIT_NPROC",
-                   group ? "of the whole sandbox, by a control group" : "per process, by rlimits");
+                   group ? "of the whole sandbox, by a control group"
+                         : "per process, by rlimits, shared memory not at all");
     if (!group)
         row->hint =
             "a ceiling for the whole sandbox's memory needs a delegated control group (v2), as in "

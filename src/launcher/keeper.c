@@ -68,6 +68,7 @@ static long start_init(struct launch *l, bool cgroup)
     }
     l->object = "namespaces";
     l->keeper = l->plan.layers & LAYER_BIT(LAYER_PIDNS) ? 0 : (int)TRY0(__NR_getpid);
+    l->grouped = cgroup;
     long pid = clone_init(&l->plan, cgroup);
     if (pid == 0) {
         sys_fault_role(ROLE_INIT);

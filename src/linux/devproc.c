@@ -17,6 +17,7 @@
 
 /* Only pid 1 writes it: at most PLAN_MAX_WRAPS copies of the wrapper, and little else. */
 #define SOURCE_BYTES ((uint64_t)32 << 20)
+#define OOM_SCORE    500                  /* as if it used half of the machine's memory besides */
 #define DEV_LEN      (sizeof "/dev/" - 1) /* the name in it follows */
 
 static const char *const dev_paths[DEV_NODE_COUNT] = { "/dev/null",   "/dev/zero",    "/dev/full",
@@ -219,6 +220,23 @@ static bool write_number(int fd, uint64_t value)
     return TRY3(__NR_write, fd, text, text_len(text)) > 0;
 }
 
+/*
+ * Without a control group nothing bounds shared memory: where it is used up, the kernel is to look
+ * here first. Everything inside has what pid 1 has, and cannot change it, for /proc is read-only.
+ */
+static void volunteer(const struct launch *l)
+{
+    char text[16] = "";
+
+    if (l->grouped)
+        return;
+    int fd = (int)TRY4(__NR_openat, l->proc_fd, "self/oom_score_adj", SYS_O_RDWR | SYS_O_CLOEXEC,
+                       0);
+    if (fd >= 0 && TRY3(__NR_read, fd, text, sizeof text - 1) > 0 && text_to_u64(text) < OOM_SCORE)
+        (void)write_number(fd, OOM_SCORE);
+    file_close(fd);
+}
+
 /* The count starts behind PLAN_FIRST_PIDS: then there is no first round that allows more. */
 static void write_pid_max(const struct launch *l)
 {
@@ -291,6 +309,8 @@ long view_prepare(struct launch *l)
         if (!l->hosts_root || has_own_pid_max())
             l->pid_max_fd = open_sysctl(l->proc_fd, "sys/kernel/pid_max"); /* or not: limit_pids */
         l->last_pid_fd = open_sysctl(l->proc_fd, "sys/kernel/ns_last_pid");
+        if (r >= 0)
+            volunteer(l);
     }
     if (r >= 0) {
         l->object = "tmpfs";

@@ -31,6 +31,7 @@ struct launch {
     const uint8_t *image; /* the plan as it came */
     size_t image_size;
 
+    bool grouped;   /* init: born in a control group of the run's own */
     int keeper;     /* its pid as pid 1 sees it: 0 in a pid namespace of its own */
     bool enclosed;  /* init: nobody outside of the run can be signalled, which was tried */
     int sync_fd;    /* init: the keeper has written the id maps (root only); -1 otherwise */

@@ -96,6 +96,14 @@ PY
     [ "$(inside 'head -1 /proc/kallsyms')" = "$("${nobody[@]}" /proc/kallsyms 2>/dev/null | head -1)" ]
 }
 
+@test "without a control group the kernel that runs out of memory looks inside first" {
+    [[ ${BACKEND:-native} = native ]] || skip "backend: only by our own"
+    "${AS[@]}" "$BOX" doctor | tr -s " \n" " " | grep -q "memory per process" || skip "cgroup: has one"
+    inside 'cat /proc/self/oom_score_adj; echo 0 >/proc/self/oom_score_adj; cat /proc/1/oom_score_adj' >"$X/out" 2>&1 || :
+    [ "$(grep -cx 500 "$X/out")" -eq 2 ]
+    [ "$("${AS[@]}" choom -n 900 -- "$BOX" run -q -C "$W" -- cat /proc/self/oom_score_adj)" = 900 ]
+}
+
 @test "core_pattern and the other switches of the host are as before" {
     local files=(/proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/kernel/hostname) before
     before=$(cat "${files[@]}" 2>/dev/null || :)
