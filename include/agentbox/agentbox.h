@@ -3,7 +3,6 @@
  * libagentbox: run commands that nobody vouches for in a sandbox made of the host's own kernel.
  *
  * Five calls are enough:
- *
  *     abx_manager *m; abx_command *c; abx_result *r; abx_error *e = NULL;
  *     const char *argv[] = { "make", "test", NULL };
  *
