@@ -3,6 +3,7 @@
  * libagentbox: run commands that nobody vouches for in a sandbox made of the host's own kernel.
  *
  * Five calls are enough:
+ *
  *     abx_manager *m; abx_command *c; abx_result *r; abx_error *e = NULL;
  *     const char *argv[] = { "make", "test", NULL };
  *
@@ -453,8 +454,7 @@ ABX_API int32_t abx_manager_spawn(abx_manager *manager, abx_command *command,
 /* Waits for the end (timeout_ms < 0: without limit; ABX_E_TIMEOUT leaves the process running). */
 ABX_API int32_t abx_process_wait(abx_process *process, int32_t timeout_ms, abx_result **ret_result,
                                  abx_error **err);
-/* SIGTERM, SIGINT, SIGHUP: delivered, grace period, then the end of all; a second one ends at once.
- */
+/* SIGTERM, SIGINT, SIGHUP: delivered, grace period, then the end; a second one ends it at once. */
 ABX_API int32_t abx_process_signal(abx_process *process, int32_t signal_number, abx_error **err);
 ABX_API int32_t abx_process_pid(const abx_process *process); /* of the keeper, in the host */
 /* ABX_STDIO_TTY: the master side of the terminal inside; -1 otherwise. Lives with the process. */

@@ -307,13 +307,28 @@ static void streams_may_be_descriptors_of_the_caller(void **state)
     abx_command_free(command);
 }
 
+/* What the terminal inside shows, up to that word. */
+static void read_screen(int tty, const char *word, char *text, size_t room)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    while (!strstr(text, word) && used < room - 1) {
+        struct pollfd fd = { .fd = tty, .events = POLLIN };
+        assert_int_equal(poll(&fd, 1, 10000), 1);
+        ssize_t n = read(tty, text + used, room - 1 - used);
+        assert_true(n > 0);
+        used += (size_t)n;
+        text[used] = '\0';
+    }
+}
+
 static void a_terminal_inside_has_its_other_end_here(void **state)
 {
     const struct api_case *c = *state;
     abx_command *command = api_shell(c, "tty; stty size; read x; echo \"got $x\"; exit 5");
     struct winsize size = { .ws_row = 31, .ws_col = 77 };
     char text[1024];
-    size_t used = 0;
     abx_error *e = NULL;
 
     for (int32_t i = 0; i < 3; i++)
@@ -323,15 +338,7 @@ static void a_terminal_inside_has_its_other_end_here(void **state)
     assert_true(tty >= 0);
     assert_int_equal(ioctl(tty, TIOCSWINSZ, &size), 0);
     assert_int_equal(write(tty, "hello\n", 6), 6);
-    text[0] = '\0';
-    while (!strstr(text, "got hello") && used < sizeof text - 1) {
-        struct pollfd fd = { .fd = tty, .events = POLLIN };
-        assert_int_equal(poll(&fd, 1, 10000), 1);
-        ssize_t n = read(tty, text + used, sizeof text - 1 - used);
-        assert_true(n > 0);
-        used += (size_t)n;
-        text[used] = '\0';
-    }
+    read_screen(tty, "got hello", text, sizeof text);
     assert_non_null(strstr(text, "/dev/pts/"));
     abx_result *r = api_wait(p, 20000);
     assert_int_equal(abx_result_exit_code(r), 5);
@@ -345,8 +352,7 @@ static void only_streams_that_say_so_are_the_terminal(void **state)
     const struct api_case *c = *state;
     abx_command *command = api_shell(
         c, "for n in 0 1 2; do [ -t $n ] && echo \"<$n>\" >&2; done; read x; exit 5");
-    char text[256] = "";
-    size_t used = 0;
+    char text[256];
     abx_error *e = NULL;
 
     api_ok(abx_command_set_stdio(command, STDIN_FILENO, ABX_STDIO_NULL, -1, &e), &e);
@@ -355,14 +361,7 @@ static void only_streams_that_say_so_are_the_terminal(void **state)
     abx_process *p = api_spawn(c, command);
     const int tty = abx_process_tty_fd(p);
     assert_true(tty >= 0);
-    while (!strstr(text, "<2>") && used < sizeof text - 1) {
-        struct pollfd fd = { .fd = tty, .events = POLLIN };
-        assert_int_equal(poll(&fd, 1, 10000), 1);
-        ssize_t n = read(tty, text + used, sizeof text - 1 - used);
-        assert_true(n > 0);
-        used += (size_t)n;
-        text[used] = '\0';
-    }
+    read_screen(tty, "<2>", text, sizeof text);
     assert_null(strstr(text, "<0>"));
     assert_null(strstr(text, "<1>"));
     abx_result *r = api_wait(p, 20000);
