@@ -128,8 +128,9 @@ int32_t err_sys(abx_error **err, int32_t code, int neg_errno, const char *fmt, .
     message = err_format(reason ? reason : "unknown error", fmt, args);
     va_end(args);
     code = err_make(err, code, -neg_errno, message);
-    if (shortage_hint(-neg_errno))
-        err_hint(err, "%s", shortage_hint(-neg_errno));
+    const char *hint = shortage_hint(-neg_errno);
+    if (hint)
+        err_hint(err, "%s", hint);
     return code;
 }
 

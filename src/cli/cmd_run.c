@@ -272,7 +272,7 @@ static int write_result(const abx_result *result, const struct run_options *o)
 /* A terminal that is not for our input is not for the command's. */
 static int32_t set_terminal(abx_command *command, unsigned streams, abx_error **err)
 {
-    const bool keys = (streams & TERMINAL_BOTH) == TERMINAL_BOTH;
+    const bool keys = terminal_has_keys(streams);
     int32_t code = ABX_OK;
 
     for (int32_t i = 0; i < 3 && code == ABX_OK; i++) {

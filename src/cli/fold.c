@@ -14,8 +14,7 @@
 
 #include "base/defs.h"
 
-#define PAGE       ((uintptr_t)4096)
-#define PAGE_WORDS (PAGE / sizeof(uint64_t))
+#define PAGE_WORDS (FOLD_PAGE / sizeof(uint64_t))
 #define ROOM_WORDS ((size_t)128 * PAGE_WORDS) /* touched only as far as it is filled */
 #define LOOK_PAGES ((size_t)512)
 
@@ -29,11 +28,8 @@ struct leaf {
 static struct {
     uint64_t room[ROOM_WORDS];
     size_t used; /* words */
-    unsigned char pad[PAGE - sizeof(size_t)];
+    unsigned char pad[FOLD_PAGE - sizeof(size_t)];
 } store __attribute__((aligned(4096)));
-
-/* A sanitizer knows where each object ends, and that nobody reads across. */
-#define WHOLE_PAGES __attribute__((no_sanitize_address))
 
 static struct leaf *next_leaf(size_t at)
 {
@@ -63,7 +59,7 @@ WHOLE_PAGES static bool fold_page(uintptr_t at)
         }
         leaf->bits[i] = bits;
     }
-    if (madvise((void *)at, PAGE, MADV_DONTNEED) == 0)
+    if (madvise((void *)at, FOLD_PAGE, MADV_DONTNEED) == 0)
         store.used += sizeof *leaf / sizeof(uint64_t) + kept;
     return true;
 }
@@ -72,14 +68,14 @@ void fold_pages(uintptr_t from, uintptr_t to, bool file)
 {
     unsigned char there[LOOK_PAGES];
 
-    for (uintptr_t at = from; at < to; at += LOOK_PAGES * PAGE) {
-        const size_t count = MIN_OF((to - at) / PAGE, LOOK_PAGES);
+    for (uintptr_t at = from; at < to; at += LOOK_PAGES * FOLD_PAGE) {
+        const size_t count = MIN_OF((to - at) / FOLD_PAGE, LOOK_PAGES);
 
         /* Of a file that is not ours the kernel does not say what is there. */
-        if (!file && mincore((void *)at, count * PAGE, there) < 0)
+        if (!file && mincore((void *)at, count * FOLD_PAGE, there) < 0)
             return;
         for (size_t i = 0; i < count; i++)
-            if ((file || there[i] & 1) && !fold_page(at + i * PAGE))
+            if ((file || there[i] & 1) && !fold_page(at + i * FOLD_PAGE))
                 return;
     }
 }

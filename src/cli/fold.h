@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FOLD_PAGE ((uintptr_t)4096) /* the only size that is known here */
+
+/* A sanitizer knows where each object ends, and that nobody reads across. */
+#define WHOLE_PAGES __attribute__((no_sanitize_address))
+
 /*
  * Puts the pages of [from, to) that are there aside and gives them back to the kernel. From now
  * until fold_open they read as anything, and nothing may be written to them. `file`: they are of a

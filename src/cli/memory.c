@@ -25,7 +25,6 @@
 #include "base/defs.h"
 #include "cli/fold.h"
 
-#define PAGE_SIZE  4096u /* of the processors that fold.c knows */
 #define TLS_ROOM   3072u /* more than the libc keeps about a thread, what the kernel writes incl. */
 #define HEAP_MAX   ((uintptr_t)64 << 20)
 #define STACK_USED ((uintptr_t)64 << 10) /* at most, by what comes before the waiting */
@@ -95,9 +94,6 @@ static struct program read_program(void)
     p.offset = (off_t)(p.from - p.base - load->p_vaddr + load->p_offset);
     return p;
 }
-
-/* A sanitizer knows where each table ends, and that nobody reads across. */
-#define WHOLE_PAGES __attribute__((no_sanitize_address))
 
 /* Relocates what is at `to`, which stands for the tables; all of it, or the pages of a mask. */
 WHOLE_PAGES static void relocate(const struct program *p, unsigned char *to, uint64_t pages)
@@ -229,11 +225,11 @@ int memory_rest(struct pollfd *fds, nfds_t count)
 
     (void)malloc_trim(0);
     tables_drop(&p);
-    give_back(&p);
-    if (p.opened && p.page == PAGE_SIZE) {
+    if (p.opened && p.page == FOLD_PAGE) {
         fold_heap(&p);
         fold_static(&p);
     }
+    give_back(&p);
     long r = syscall(SYS_ppoll, fds, count, NULL, NULL, 0); /* nothing of the libc's around it */
     fold_open();
     tables_restore(&p);

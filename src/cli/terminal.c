@@ -34,7 +34,7 @@ unsigned terminal_streams(unsigned among)
         streams |= 1u << fd;
         away = away || is_away(fd);
     }
-    return away || (streams & TERMINAL_BOTH) == TERMINAL_BOTH ? streams : 0;
+    return away || terminal_has_keys(streams) ? streams : 0;
 }
 
 void terminal_open(struct terminal *t, int master, unsigned streams)
@@ -43,7 +43,7 @@ void terminal_open(struct terminal *t, int master, unsigned streams)
 
     memset(t, 0, sizeof *t);
     t->master = master;
-    t->keys = (streams & TERMINAL_BOTH) == TERMINAL_BOTH ? STDIN_FILENO : -1;
+    t->keys = terminal_has_keys(streams) ? STDIN_FILENO : -1;
     t->screen = streams & 1u << STDOUT_FILENO ? STDOUT_FILENO : STDERR_FILENO;
     (void)fcntl(master, F_SETFL, O_NONBLOCK);
     /* Never raw outside: the outer one makes two bytes of each end of a line already. */

@@ -32,6 +32,12 @@ struct terminal {
  * terminal (`… | less`).
  */
 unsigned terminal_streams(unsigned among);
+/* What is typed is for us: input and output are both among them. */
+static inline bool terminal_has_keys(unsigned streams)
+{
+    return (streams & TERMINAL_BOTH) == TERMINAL_BOTH;
+}
+
 void terminal_open(struct terminal *t, int master, unsigned streams);
 /* Raw mode, window size; in the background only that is found out. */
 void terminal_enter(struct terminal *t);
